@@ -1,0 +1,48 @@
+/*
+ * protocol.h - what runner and agent say to each other: the only file they share.
+ *
+ * A link is a byte stream that carries one JSON object per line, UTF-8, no line over
+ * NL_PROTOCOL_LINE_MAX bytes, in both directions.
+ *
+ *   request   {"id": 7, "op": "facts", ...arguments}
+ *   reply     {"id": 7, "ok": true, "result": {...}}
+ *             {"id": 7, "ok": false, "error": {"message": "...", "hint": "..."}}
+ *   event     {"event": "phase", "name": "services", "uptime_s": 3.21}      (no id; unasked)
+ *             {"event": "ready", "uptime_s": 6.02, "services": {"sshd": true, "libvirtd": true}}
+ *             {"event": "trouble", "name": "libvirtd", "message": "..."}
+ *             {"event": "heartbeat", "uptime_s": 12.0}                       (only when asked for)
+ *
+ * Requests are answered in order, one at a time. A line that is not a request is answered with
+ * "id": null and an error. A reader skips noise before a '{' at the start of a line.
+ *
+ * Operations (arguments -> result):
+ *   hello      {} -> {"agent": version, "protocol": 1, "layer": "L1", "pid": 1, "boot_id": "...",
+ *              "uptime_s": 4.1, "ready": false, "services": {...}, "operations": [...]}
+ *   facts      {} -> see docs/document.md, "facts"
+ *   log        {"since": SEQ} -> {"records": [{"seq", "level" 0..7, "facility", "time_us", "text"}],
+ *              "lost": N, "next": SEQ}     from /dev/kmsg; "lost" counts overwritten records
+ *   bench      {"name", "samples", "warmup", "budget_s"} -> see docs/document.md, "benchmarks"
+ *   benches    {} -> {"benchmarks": [{"name", "unit", "about", "needs_vcpus", "needs_hypervisor"}]}
+ *   exec       {"argv": [...], "directory", "environment": {...}, "timeout_s", "output_limit",
+ *              "input"} -> {"exit": N | null, "signal": N | null, "timed_out": bool,
+ *              "seconds", "stdout", "stderr", "truncated": bool}   (output not UTF-8 is escaped)
+ *   put        {"path", "mode": 420, "data": base64, "append": bool} -> {"size": N}
+ *   get        {"path", "offset", "limit"} -> {"data": base64, "size": N, "eof": bool}
+ *   heartbeat  {"interval_s": N | 0} -> {}
+ *   poweroff   {} -> {}         only as pid 1's child; a local agent refuses
+ */
+#ifndef NL_PROTOCOL_H
+#define NL_PROTOCOL_H
+
+#define NL_PROTOCOL_VERSION 1
+#define NL_PROTOCOL_LINE_MAX (16 * 1024 * 1024)
+
+/* Names of the virtio-serial ports: the link, and a terminal for `nestlab shell`. */
+#define NL_PROTOCOL_PORT "org.nestlab.agent"
+#define NL_PROTOCOL_SHELL_PORT "org.nestlab.shell"
+
+/* On the shell port a connection starts with one line {"rows": N, "columns": N, "term": "..."};
+   the rest is the raw terminal. The shell's end is marked by the byte sequence below. */
+#define NL_PROTOCOL_SHELL_END "\033]nestlab;end\a"
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * process.h - run another program by argument vector, never through a shell, with a deadline.
+ */
+#ifndef NL_PROCESS_H
+#define NL_PROCESS_H
+
+#include "deadline.h"
+
+#include <sys/types.h>
+
+struct nl_process {
+    const char *const *argv;        /* NULL-terminated; argv[0] is looked up in PATH */
+    const char *const *environment; /* NULL, or extra NAME=VALUE strings, NULL-terminated */
+    const char *directory;          /* NULL, or the working directory */
+    const char *log;                /* NULL, or a file that its standard error (and, unless
+                                       captured, its output) is appended to */
+    const char *input;              /* NULL for /dev/null, or text for its standard input */
+    size_t output_limit;            /* bytes of standard output to capture; 0: do not capture */
+    double timeout;                 /* seconds; 0 means the default of 60 */
+};
+
+/* Run it to its end. The child gets a process group of its own, and dies with the runner; on
+   timeout or interrupt the whole group is killed. A non-zero exit status is an error that quotes
+   the last line of standard error. OUTPUT (may be NULL) receives the captured, zero-terminated
+   text, the caller's to free; more than the limit is an error. */
+int nl_process_run(const struct nl_process *process, char **output, struct nl_error **err);
+
+#endif
