@@ -37,8 +37,9 @@ int nl_wrap(struct nl_error **err, const char *format, ...) __attribute__((forma
 /* Say what the user can do about it; the innermost hint stays. */
 int nl_hint(struct nl_error **err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-const char *nl_error_message(const struct nl_error *err); /* the whole chain, one line; never NULL */
-const char *nl_error_hint(const struct nl_error *err);    /* or NULL */
+const char *
+nl_error_message(const struct nl_error *err);          /* the whole chain, one line; never NULL */
+const char *nl_error_hint(const struct nl_error *err); /* or NULL */
 enum nl_exit nl_error_status(const struct nl_error *err);
 
 /* "nestlab: MESSAGE" and, if there is one, "nestlab: hint: HINT" on standard error. Control
