@@ -1,0 +1,74 @@
+/*
+ * stack.h - a stack of layers: bring it up layer by layer, look into it, take it down.
+ */
+#ifndef NL_STACK_H
+#define NL_STACK_H
+
+#include "console.h"
+#include "document.h"
+#include "image.h"
+#include "link.h"
+#include "rundir.h"
+#include "scenario.h"
+
+enum nl_layer_state {
+    NL_LAYER_NOT_REACHED,
+    NL_LAYER_STARTING,
+    NL_LAYER_UP,
+    NL_LAYER_FAILED,
+};
+
+struct nl_stack;
+
+struct nl_layer {
+    struct nl_stack *stack;
+    const struct nl_layer_spec *spec;
+    size_t index;
+    bool local;             /* this very machine */
+    bool hypervisor;        /* boots the next layer */
+    enum nl_layer_state state;
+    struct nl_image *image; /* NULL when local */
+    char *overlay;          /* its disk on the runner's machine; NULL when local */
+    int ssh_port;           /* of its sshd on the runner's loopback; 0: no sshd */
+    virDomainPtr domain;    /* in the libvirt of the layer below; NULL when local */
+    virConnectPtr conn;     /* its own libvirt; NULL for the innermost */
+    struct nl_link *link;
+    struct nl_console *console; /* NULL when local */
+    char *console_file;         /* path, or NULL */
+    json_t *facts;
+    bool ready;           /* its services are up */
+    char *trouble;        /* what its agent complained about last, or NULL */
+    char *busy;           /* what its agent said it is doing, or NULL */
+    pthread_mutex_t lock; /* of ready, trouble, busy: written by the link's thread */
+};
+
+struct nl_stack {
+    struct nl_scenario *scenario;
+    struct nl_store *store;
+    struct nl_rundir *rundir;
+    struct nl_document *document;
+    char *out;           /* folder for the report, consoles and logs */
+    bool local;          /* L0 is this very machine */
+    bool kvm;            /* the outermost guest runs under KVM */
+    virConnectPtr base;  /* qemu:///embed */
+    struct nl_layer *layers;
+    size_t n_layers;
+    nl_deadline deadline; /* of the whole run */
+};
+
+/* Make a stack of SCENARIO (borrowed, as is the rest). Nothing is started yet. */
+int nl_stack_new(struct nl_scenario *scenario, struct nl_store *store, struct nl_rundir *rundir,
+                 struct nl_document *document, const char *out, bool local,
+                 struct nl_stack **stack, struct nl_error **err);
+
+/* Images, disks, ports, then every layer from the outside in. On failure the stack stays as far as it
+   came, the document's "failure" is filled in, and the caller takes it down. */
+int nl_stack_up(struct nl_stack *stack, struct nl_error **err);
+
+/* End every guest, close everything; within 10 s, whatever hangs. Interrupts do not stop it. */
+void nl_stack_down(struct nl_stack *stack);
+
+void nl_stack_free(struct nl_stack **stack);
+#define cleanup_stack NL_CLEANUP(nl_stack_free)
+
+#endif
