@@ -1,0 +1,19 @@
+/*
+ * cmd.h - the subcommands: each parses its own options (argp), prints its own errors, and returns
+ * the program's exit status (enum nl_exit). argv[0] is the name for messages, "nestlab run".
+ */
+#ifndef NL_CMD_H
+#define NL_CMD_H
+
+int nl_cmd_build(int argc, char **argv);
+int nl_cmd_validate(int argc, char **argv);
+int nl_cmd_run(int argc, char **argv);
+int nl_cmd_up(int argc, char **argv);
+int nl_cmd_report(int argc, char **argv);
+int nl_cmd_list(int argc, char **argv);
+int nl_cmd_shell(int argc, char **argv);
+int nl_cmd_console(int argc, char **argv);
+int nl_cmd_down(int argc, char **argv);
+int nl_cmd_gc(int argc, char **argv);
+
+#endif
