@@ -39,7 +39,7 @@ struct nl_layer_spec {
 /* A command to run at a layer; its exit status is a check. */
 struct nl_command_spec {
     char *name;
-    char *layer;
+    char *layer;         /* "L2": "innermost" has been replaced by its name here and below */
     char **argv;         /* NULL-terminated, at least one */
     char **files;        /* absolute paths, put into the command's working directory; may be NULL */
     int *skip_codes;     /* exit statuses that mean "skipped" */
@@ -69,6 +69,9 @@ struct nl_timeouts {
     double benchmark_s;  /* one benchmark at one layer */
     double total_s;      /* the whole run */
 };
+
+/* More layers than anybody has booted; bounds disk letters, PCI slots and ports. */
+#define NL_LAYERS_MAX 16
 
 struct nl_scenario {
     char *path;          /* where it came from */
@@ -110,6 +113,10 @@ int nl_scenario_parse(const char *text, size_t length, const char *path,
 
 /* The effective scenario as JSON, complete: loading it again gives the same. New reference. */
 json_t *nl_scenario_to_json(const struct nl_scenario *scenario);
+
+/* The key of LAYER that can only be had where the layer is a guest, or NULL: L0 can be this machine
+   ("local") only if this says NULL for it. */
+const char *nl_layer_needs_guest(const struct nl_layer_spec *layer);
 
 void nl_scenario_free(struct nl_scenario **scenario);
 #define cleanup_scenario NL_CLEANUP(nl_scenario_free)
