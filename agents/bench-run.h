@@ -1,0 +1,50 @@
+/*
+ * bench-run.h - how a benchmark is run: how large a batch, how many samples, and a process with a
+ * deadline around it.
+ */
+#ifndef AGENT_BENCH_RUN_H
+#define AGENT_BENCH_RUN_H
+
+#include "benchmark.h"
+
+#include <jansson.h>
+
+struct bench_options {
+    long samples;
+    long warmup;
+    double budget_s; /* for calibration, warm-up and samples; preparation is outside it */
+};
+
+#define AGENT_BENCH_SAMPLES_MIN 10
+#define AGENT_BENCH_SAMPLES_MAX 1000
+
+/* The batch to try after N operations took ELAPSED_NS: aims at TARGET_NS, grows at most 16-fold
+   (the first operations are cold, so what they took says little), is at least 1 and, if MAX is not
+   0, at most MAX. */
+unsigned long agent_bench_next_batch(unsigned long n, double elapsed_ns, double target_ns,
+                                     unsigned long max);
+
+/* How long a batch should be: long against the clock, which takes CLOCK_NS to read or to move,
+   but never more than its share of the budget. */
+double agent_bench_target_ns(const struct bench_options *options, double clock_ns);
+
+/* A sample in the benchmark's unit from a batch of N that took ELAPSED_NS. */
+double agent_bench_value(const struct benchmark *benchmark, double elapsed_ns, unsigned long n);
+
+/* NULL, or the malloc'd reason why BENCHMARK cannot run at this layer. SIGNATURE is the
+   hypervisor's CPUID signature, "" without one; VCPUS those that this process may use. */
+char *agent_bench_unfit(const struct benchmark *benchmark, int vcpus, const char *signature);
+
+/* A result without samples, and why. */
+json_t *agent_bench_skipped(const struct benchmark *benchmark, const struct bench_options *options,
+                            const char *reason);
+
+/* How many vCPUs this process may use. */
+int agent_bench_vcpus(void);
+
+/* Run it in a process of its own. SCRATCH may be NULL for a benchmark that does not need it.
+   Returns as agent_bench() does. */
+int agent_bench_run(const struct benchmark *benchmark, const struct bench_options *options,
+                    const char *scratch, json_t **result, char **error);
+
+#endif
