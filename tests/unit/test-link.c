@@ -1,0 +1,578 @@
+/*
+ * test-link.c - links against agents that misbehave. The fake agent is this program itself, started
+ * by nl_link_open_local() with FAKE in its environment.
+ */
+#include "link.h"
+#include "protocol.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* --- the fake agent --- */
+
+static void say(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    fflush(stdout);
+}
+
+static void say_many(char c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        putchar(c);
+}
+
+static void reply(json_int_t id, const char *text)
+{
+    say("{\"id\":%lld,\"ok\":true,\"result\":{\"said\":\"%s\"}}\n", (long long)id, text);
+}
+
+static void answer_echo(json_int_t id, const json_t *request)
+{
+    cleanup_json json_t *object =
+        json_pack("{s:I, s:b, s:O}", "id", id, "ok", 1, "result", request);
+    cleanup_free char *text = json_dumps(object, JSON_COMPACT);
+
+    say("%s\n", text);
+}
+
+static void answer_late(json_int_t id)
+{
+    usleep(400 * 1000);
+    reply(id, "late");
+}
+
+static void answer_noise(json_int_t id)
+{
+    say("[    0.000000] Linux version {oops\n\n{\"id\": "
+        "\n{}}}\n[1,2]\n{\"id\":\"x\",\"ok\":true}\n");
+    say("{\"id\":null,\"ok\":false,\"error\":{\"message\":\"not a request\"}}\n");
+    say("\xff\xfe{\"id\":%lld,\"ok\":true,\"result\":\"\xff\"}\n", (long long)id);
+    for (int i = 0; i < 5000; i++)
+        putchar('[');
+    say("\n");
+    say("{\"id\":%lld,\"ok\":true,\"result\":{\"said\":\"other id\"}}\n", (long long)id + 1);
+    say("{\"id\":%lld,\"ok\":true,\"result\":{\"said\":\"old id\"}}\n", (long long)id - 1);
+    say("noise before it ");
+    reply(id, "right");
+}
+
+static void answer_overlong(json_int_t id)
+{
+    say("{\"id\":%lld,\"ok\":true,\"result\":\"", (long long)id);
+    say_many('x', NL_PROTOCOL_LINE_MAX);
+    say("\"}\n");
+    reply(id, "after it");
+}
+
+static void answer_longest(json_int_t id)
+{
+    int head = printf("{\"id\":%lld,\"ok\":true,\"result\":\"", (long long)id);
+
+    say_many('x', NL_PROTOCOL_LINE_MAX - (size_t)head - 2);
+    say("\"}\n");
+}
+
+static void answer_events(json_int_t id)
+{
+    say("{\"event\":\"phase\",\"name\":\"one\"}\n{\"event\":");
+    usleep(50 * 1000);
+    say("\"phase\",\"name\":\"two\"}\n");
+    say("{\"event\":7,\"name\":\"not one\"}\n");
+    reply(id, "done");
+    say("{\"event\":\"phase\",\"name\":\"three\"}\n");
+}
+
+static void answer_refuse(json_int_t id)
+{
+    say("{\"id\":%lld,\"ok\":false,\"error\":{\"message\":\"no such file\",\"hint\":\"look\"}}\n",
+        (long long)id);
+}
+
+static void answer_half(json_int_t id)
+{
+    say("{\"id\":%lld,\"ok\":tr", (long long)id);
+    _exit(0);
+}
+
+static void answer_put(json_int_t id, const json_t *request)
+{
+    static size_t size;
+    const char *data = json_string_value(json_object_get(request, "data"));
+    size_t length = strlen(data);
+
+    if (!json_is_true(json_object_get(request, "append")))
+        size = 0;
+    size += length / 4 * 3;
+    for (; length > 0 && data[length - 1] == '='; length--)
+        size--;
+    /* A path of "lie" asks for a wrong count. */
+    if (!strcmp(json_string_value(json_object_get(request, "path")), "lie"))
+        size++;
+    say("{\"id\":%lld,\"ok\":true,\"result\":{\"size\":%zu}}\n", (long long)id, size);
+}
+
+static void answer_nothing(json_int_t id)
+{
+    (void)id;
+}
+
+static void answer_no_result(json_int_t id)
+{
+    say("{\"id\":%lld,\"ok\":true}\n", (long long)id);
+}
+
+static const struct {
+    const char *op;
+    void (*answer)(json_int_t id);
+} answers[] = {
+    {"late", answer_late},       {"noise", answer_noise},    {"overlong", answer_overlong},
+    {"longest", answer_longest}, {"events", answer_events},  {"refuse", answer_refuse},
+    {"half", answer_half},       {"silent", answer_nothing}, {"no-result", answer_no_result},
+};
+
+static void answer(const json_t *request)
+{
+    const char *op = json_string_value(json_object_get(request, "op"));
+    json_int_t id = json_integer_value(json_object_get(request, "id"));
+
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        if (!strcmp(op, answers[i].op)) {
+            answers[i].answer(id);
+            return;
+        }
+    }
+    if (!strcmp(op, "put"))
+        answer_put(id, request);
+    else
+        answer_echo(id, request);
+}
+
+/* deaf: never reads. slow-start: loses what comes in the first 1.3 s. slow: answers each question
+   1.2 s after it came. stubborn: does not end at the end of its input. */
+static int fake_agent(const char *mode)
+{
+    cleanup_free char *line = NULL;
+    size_t capacity = 0;
+
+    if (!strcmp(mode, "deaf"))
+        sleep(60);
+    if (!strcmp(mode, "slow-start")) {
+        char lost[4096];
+
+        usleep(1300 * 1000);
+        if (read(0, lost, sizeof(lost)) < 0)
+            return 1;
+    }
+    while (getline(&line, &capacity, stdin) > 0) {
+        cleanup_json json_t *request = json_loads(line, 0, NULL);
+
+        if (!strcmp(mode, "slow"))
+            usleep(1200 * 1000);
+        if (request)
+            answer(request);
+    }
+    if (!strcmp(mode, "stubborn"))
+        sleep(60);
+    return 0;
+}
+
+/* --- the tests --- */
+
+static struct nl_link *open_link(const char *mode, nl_link_event *on_event, void *data)
+{
+    cleanup_error struct nl_error *err = NULL;
+    struct nl_link *link = NULL;
+
+    setenv("FAKE", mode, 1);
+    assert_int_equal(nl_link_open_local("/proc/self/exe", on_event, data, &link, &err), 0);
+    unsetenv("FAKE");
+    return link;
+}
+
+static const char *said(const json_t *result)
+{
+    return json_string_value(json_object_get(result, "said"));
+}
+
+static void assert_says(struct nl_link *link, const char *op, double seconds, const char *text)
+{
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_json json_t *result = NULL;
+
+    if (nl_link_ask(link, op, NULL, nl_deadline_in(seconds), &result, &err) < 0)
+        fail_msg("%s", nl_error_message(err));
+    assert_string_equal(said(result), text);
+}
+
+static void assert_fails(struct nl_link *link, const char *op, double seconds, const char *part)
+{
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_json json_t *result = NULL;
+
+    assert_int_equal(nl_link_ask(link, op, NULL, nl_deadline_in(seconds), &result, &err), -1);
+    assert_null(result);
+    if (!strstr(nl_error_message(err), part))
+        fail_msg("\"%s\" is not in \"%s\"", part, nl_error_message(err));
+}
+
+static void test_arguments_arrive(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_json json_t *result = NULL;
+    json_t *arguments =
+        json_pack("{s:s, s:[i,i], s:i}", "name", "caf\xc3\xa9\n", "list", 1, 2, "id", 7);
+
+    (void)state;
+    assert_int_equal(nl_link_ask(link, "echo", arguments, nl_deadline_in(5), &result, &err), 0);
+    assert_string_equal(json_string_value(json_object_get(result, "op")), "echo");
+    assert_string_equal(json_string_value(json_object_get(result, "name")), "caf\xc3\xa9\n");
+    assert_int_equal(json_array_size(json_object_get(result, "list")), 2);
+    assert_int_not_equal(json_integer_value(json_object_get(result, "id")), 7);
+}
+
+static void test_many_ids(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+    json_int_t last = 0;
+
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        cleanup_json json_t *result = NULL;
+        json_int_t id;
+
+        assert_int_equal(
+            nl_link_ask(link, "echo", json_pack("{s:i}", "n", i), nl_deadline_in(5), &result, NULL),
+            0);
+        assert_int_equal(json_integer_value(json_object_get(result, "n")), i);
+        id = json_integer_value(json_object_get(result, "id"));
+        assert_true(id > last);
+        last = id;
+    }
+}
+
+static void test_late_reply_is_dropped(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+
+    (void)state;
+    assert_fails(link, "late", 0.1, "never said anything");
+    assert_says(link, "events", 5, "done");
+    assert_fails(link, "late", 0.1, "last heard");
+    usleep(600 * 1000);
+    assert_says(link, "noise", 5, "right");
+}
+
+static void test_noise_and_long_lines(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+    cleanup_json json_t *result = NULL;
+
+    (void)state;
+    assert_says(link, "noise", 5, "right");
+    assert_says(link, "overlong", 20, "after it");
+    assert_int_equal(nl_link_ask(link, "longest", NULL, nl_deadline_in(20), &result, NULL), 0);
+    assert_true(json_string_length(result) > NL_PROTOCOL_LINE_MAX - 100);
+    assert_says(link, "noise", 5, "right");
+}
+
+struct seen {
+    pthread_mutex_t lock;
+    char names[256];
+};
+
+static void on_event(const json_t *event, void *data)
+{
+    struct seen *seen = data;
+
+    pthread_mutex_lock(&seen->lock);
+    strncat(seen->names, json_string_value(json_object_get(event, "name")), 20);
+    strcat(seen->names, " ");
+    pthread_mutex_unlock(&seen->lock);
+}
+
+static void test_events_in_between(void **state)
+{
+    struct seen seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct nl_link *link = open_link("", on_event, &seen);
+
+    (void)state;
+    assert_says(link, "events", 5, "done");
+    assert_says(link, "noise", 5, "right"); /* now "three" has come too */
+    nl_link_close(&link);
+    assert_null(link);
+    assert_string_equal(seen.names, "one two three ");
+}
+
+static void test_refusal_is_passed_on(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+    cleanup_error struct nl_error *err = NULL;
+
+    (void)state;
+    assert_int_equal(nl_link_ask(link, "refuse", NULL, nl_deadline_in(5), NULL, &err), -1);
+    assert_non_null(strstr(nl_error_message(err), "no such file"));
+    assert_string_equal(nl_error_hint(err), "look");
+    assert_true(nl_link_alive(link));
+}
+
+static void test_reply_without_result(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+    cleanup_json json_t *result = NULL;
+
+    (void)state;
+    assert_int_equal(nl_link_ask(link, "no-result", NULL, nl_deadline_in(5), &result, NULL), 0);
+    assert_true(json_is_object(result));
+}
+
+static void test_end_in_the_middle(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+    int64_t start = nl_now_ms();
+
+    (void)state;
+    assert_true(nl_link_alive(link));
+    assert_fails(link, "half", 20, "the agent's stream ended");
+    assert_true(nl_now_ms() - start < 5000);
+    assert_false(nl_link_alive(link));
+    assert_fails(link, "echo", 20, "the agent's stream ended");
+}
+
+static void test_deadline(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+    int64_t start = nl_now_ms();
+    int64_t took;
+
+    (void)state;
+    assert_int_equal(nl_link_last_heard_ms(link), 0);
+    assert_fails(link, "silent", 0.5, "asking for silent: no answer before its deadline");
+    took = nl_now_ms() - start;
+    assert_in_range(took, 450, 2000);
+    assert_says(link, "noise", 5, "right");
+    assert_true(nl_link_last_heard_ms(link) >= start);
+}
+
+/* A guest that never reads: what is asked piles up in the queue, and neither asking nor closing
+   waits for it. */
+static void test_deaf(void **state)
+{
+    struct nl_link *link = open_link("deaf", NULL, NULL);
+    cleanup_free char *big = malloc(8 * 1024 * 1024 + 1);
+    bool full = false;
+    int64_t start;
+
+    (void)state;
+    memset(big, 'x', 8 * 1024 * 1024);
+    big[8 * 1024 * 1024] = '\0';
+    for (int i = 0; i < 6 && !full; i++) {
+        cleanup_error struct nl_error *err = NULL;
+
+        assert_int_equal(nl_link_ask(link, "echo", json_pack("{s:s}", "data", big),
+                                     nl_deadline_in(0.1), NULL, &err),
+                         -1);
+        full = strstr(nl_error_message(err), "does not read") != NULL;
+    }
+    assert_true(full);
+    start = nl_now_ms();
+    nl_link_close(&link);
+    assert_true(nl_now_ms() - start < 4000);
+}
+
+static void test_stubborn_agent_is_killed(void **state)
+{
+    struct nl_link *link = open_link("stubborn", NULL, NULL);
+    int64_t start;
+
+    (void)state;
+    assert_says(link, "noise", 5, "right");
+    start = nl_now_ms();
+    nl_link_close(&link);
+    assert_true(nl_now_ms() - start < 4000);
+}
+
+static void test_too_long_a_question(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_free char *big = malloc(NL_PROTOCOL_LINE_MAX + 1);
+
+    (void)state;
+    memset(big, 'x', NL_PROTOCOL_LINE_MAX);
+    big[NL_PROTOCOL_LINE_MAX] = '\0';
+    assert_int_equal(
+        nl_link_ask(link, "echo", json_pack("{s:s}", "data", big), nl_deadline_in(5), NULL, &err),
+        -1);
+    assert_non_null(strstr(nl_error_message(err), "longer than a line may be"));
+    assert_says(link, "noise", 5, "right");
+}
+
+static int count_tick(void *data, struct nl_error **err)
+{
+    int *left = data;
+
+    if (--*left > 0)
+        return 0;
+    return nl_fail(err, NL_EXIT_LAB, "the guest is gone");
+}
+
+static void test_hello_is_repeated(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("slow-start", NULL, NULL);
+    cleanup_json json_t *result = NULL;
+    int left = 100;
+
+    (void)state;
+    assert_int_equal(nl_link_hello(link, nl_deadline_in(10), count_tick, &left, &result, NULL), 0);
+    assert_string_equal(json_string_value(json_object_get(result, "op")), "hello");
+    assert_in_range(left, 90, 99);
+    assert_says(link, "noise", 5, "right");
+}
+
+/* The reply to the first hello comes after the second was sent: it must do. */
+static void test_hello_takes_the_first_answer(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("slow", NULL, NULL);
+    int64_t start = nl_now_ms();
+
+    (void)state;
+    assert_int_equal(nl_link_hello(link, nl_deadline_in(10), NULL, NULL, NULL, NULL), 0);
+    assert_true(nl_now_ms() - start < 3200);
+}
+
+static void test_hello_ends(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("deaf", NULL, NULL);
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_error struct nl_error *late = NULL;
+    int left = 2;
+
+    (void)state;
+    assert_int_equal(nl_link_hello(link, nl_deadline_in(30), count_tick, &left, NULL, &err), -1);
+    assert_non_null(strstr(nl_error_message(err), "the guest is gone"));
+    assert_int_equal(nl_link_hello(link, nl_deadline_in(0.7), NULL, NULL, NULL, &late), -1);
+    assert_non_null(strstr(nl_error_message(late), "never said anything"));
+}
+
+static void write_file(const char *path, size_t size)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    for (size_t i = 0; i < size; i++)
+        fputc((int)(i * 7), file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_put_file(void **state)
+{
+    static const size_t sizes[] = {0, 1, 2, 3, 192 * 1024 - 1, 192 * 1024, 192 * 1024 + 1, 1000000};
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+    char path[] = "/tmp/test-link-XXXXXX";
+    cleanup_error struct nl_error *err = NULL;
+
+    (void)state;
+    close(mkstemp(path));
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        write_file(path, sizes[i]);
+        assert_int_equal(nl_link_put_file(link, path, "there", 0644, nl_deadline_in(20), NULL), 0);
+    }
+    assert_int_equal(nl_link_put_file(link, path, "lie", 0644, nl_deadline_in(20), &err), -1);
+    assert_non_null(strstr(nl_error_message(err), "another number of bytes"));
+    unlink(path);
+    nl_error_free(&err);
+    assert_int_equal(nl_link_put_file(link, path, "there", 0644, nl_deadline_in(20), &err), -1);
+    assert_int_equal(nl_error_status(err), NL_EXIT_REQUEST);
+}
+
+static void test_no_agent(void **state)
+{
+    cleanup_error struct nl_error *err = NULL;
+    struct nl_link *link = NULL;
+
+    (void)state;
+    assert_int_equal(nl_link_open_local("/nonexistent/agent", NULL, NULL, &link, &err), -1);
+    assert_null(link);
+}
+
+static size_t open_files(void)
+{
+    cleanup_closedir DIR *dir = opendir("/proc/self/fd");
+    size_t n = 0;
+
+    while (readdir(dir))
+        n++;
+    return n;
+}
+
+static void test_nothing_is_left_open(void **state)
+{
+    size_t before = open_files();
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        struct nl_link *link = open_link("", NULL, NULL);
+
+        assert_says(link, "noise", 5, "right");
+        nl_link_close(&link);
+    }
+    assert_int_equal(open_files(), before);
+}
+
+/* Last: an interrupt stays. */
+static void test_interrupt_wakes(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+    cleanup_error struct nl_error *err = NULL;
+    int64_t start = nl_now_ms();
+
+    (void)state;
+    assert_int_equal(nl_interrupt_catch(NULL), 0);
+    raise(SIGTERM);
+    assert_int_equal(nl_link_ask(link, "silent", NULL, nl_deadline_in(20), NULL, &err), -1);
+    assert_int_equal(nl_error_status(err), NL_EXIT_INTERRUPTED);
+    assert_true(nl_now_ms() - start < 2000);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arguments_arrive),
+        cmocka_unit_test(test_many_ids),
+        cmocka_unit_test(test_late_reply_is_dropped),
+        cmocka_unit_test(test_noise_and_long_lines),
+        cmocka_unit_test(test_events_in_between),
+        cmocka_unit_test(test_refusal_is_passed_on),
+        cmocka_unit_test(test_reply_without_result),
+        cmocka_unit_test(test_end_in_the_middle),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_deaf),
+        cmocka_unit_test(test_stubborn_agent_is_killed),
+        cmocka_unit_test(test_too_long_a_question),
+        cmocka_unit_test(test_hello_is_repeated),
+        cmocka_unit_test(test_hello_takes_the_first_answer),
+        cmocka_unit_test(test_hello_ends),
+        cmocka_unit_test(test_put_file),
+        cmocka_unit_test(test_no_agent),
+        cmocka_unit_test(test_nothing_is_left_open),
+        cmocka_unit_test(test_interrupt_wakes),
+    };
+    const char *mode = getenv("FAKE");
+
+    if (mode)
+        return fake_agent(mode);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
