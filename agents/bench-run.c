@@ -348,7 +348,7 @@ static int supervise(struct run *run, bool *ended, int *status)
     close(fds[1]);
     if (pid > 0) {
         setpgid(pid, pid);
-        *ended = wait_for_end(fds[0], run->options->budget_s * 3 + 10);
+        *ended = wait_for_end(fds[0], run->options->deadline_s);
         kill(-pid, SIGKILL);
         while (waitpid(pid, status, 0) < 0 && errno == EINTR)
             ;

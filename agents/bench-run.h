@@ -12,7 +12,8 @@
 struct bench_options {
     long samples;
     long warmup;
-    double budget_s; /* for calibration, warm-up and samples; preparation is outside it */
+    double budget_s;   /* for calibration, warm-up and samples; preparation is outside it */
+    double deadline_s; /* for all of it: then the process is killed */
 };
 
 #define AGENT_BENCH_SAMPLES_MIN 10

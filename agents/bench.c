@@ -55,7 +55,10 @@ static char *unknown(const char *name)
 
     if (!out)
         return NULL;
-    fprintf(out, "no benchmark \"%.100s\"; there are ", name);
+    /* Whatever else was asked for is not quoted: it may be anything. */
+    if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] || strlen(name) > 100)
+        name = "of that name";
+    fprintf(out, "no benchmark %s; there are ", name);
     for (size_t i = 0; i < FAMILIES; i++)
         for (const struct benchmark *b = families[i]; b->name; b++) {
             fprintf(out, "%s%s", separator, b->name);
@@ -129,6 +132,7 @@ static int get_options(const json_t *args, struct bench_options *options, char *
         *error = strdup("\"samples\" and \"warmup\" must be whole numbers");
         return -1;
     }
+    options->deadline_s = options->budget_s * 3 + 10;
     options->samples = (long)samples;
     options->warmup = (long)warmup;
     return 0;
