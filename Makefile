@@ -1,4 +1,4 @@
-# nestlab: see `make help`.
+# nestlab: `make help` lists the targets.
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
@@ -21,15 +21,47 @@ BUILDER_LDLIBS = $(shell pkg-config --libs $(BUILDER_LIBS)) -lm -lpthread
 BUILDER_SRC := $(wildcard lab/builder*.c)
 LAB_SRC := $(filter-out lab/main.c $(BUILDER_SRC),$(wildcard lab/*.c))
 AGENT_SRC := $(wildcard agents/*.c)
+TEST_SRC := $(wildcard tests/unit/test-*.c)
+SCENARIOS := $(wildcard scenarios/*.json)
+ALL_C := $(wildcard lab/*.[ch] agents/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch])
 
 LAB_OBJ := $(LAB_SRC:%.c=$(BUILD)/%.o)
 BUILDER_OBJ := $(BUILDER_SRC:%.c=$(BUILD)/%.o)
 AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
+TESTS := $(TEST_SRC:%.c=$(BUILD)/%)
 
-.PHONY: all run check bench install images format lint clean help deps
+.PHONY: all deps run check check-unit check-e2e bench images format lint install clean help
 .DEFAULT_GOAL := all
 
-all: $(BUILD)/nestlab $(BUILD)/nestlab-builder $(BUILD)/nestlab-agent
+all: $(BUILD)/nestlab $(BUILD)/nestlab-builder $(BUILD)/nestlab-agent ## build everything
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+deps: ## install the Debian packages that nestlab needs (as root)
+	@tests/deps install
+
+run: ## build nestlab and the images, run scenarios/nested-boot.json, print the report
+	@tests/deps install
+	@echo "building nestlab"
+	@$(MAKE) --no-print-directory -s -j2 all
+	@$(BUILD)/nestlab run scenarios/nested-boot.json
+
+check: ## format, lint, unit tests (also with sanitizers), end-to-end tests
+	@tests/deps install
+	@tests/run all
+
+check-unit: ## unit tests only
+	@tests/run unit
+
+check-e2e: ## end-to-end tests on real stacks only
+	@tests/run e2e
+
+bench: all ## repeat the run of nested-boot.json, print median and spread per phase
+	@tests/bench
+
+images: all ## build the images without running anything
+	@$(BUILD)/nestlab build
 
 $(BUILD)/libnestlab.a: $(LAB_OBJ)
 	@rm -f $@
@@ -41,9 +73,9 @@ $(BUILD)/nestlab: $(BUILD)/lab/main.o $(BUILD)/libnestlab.a
 $(BUILD)/nestlab-builder: $(BUILDER_OBJ) $(BUILD)/libnestlab.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(BUILDER_LDLIBS)
 
-# Static, so that it runs in any guest.
+# Static, so that it runs in any guest; never with sanitizers, which cannot be.
 $(BUILD)/nestlab-agent: $(AGENT_OBJ)
-	$(CC) $(CFLAGS) $(LDFLAGS) -static -s -o $@ $^ -ljansson -lm -lpthread
+	$(CC) $(filter-out -fsanitize=%,$(CFLAGS)) -static -s -o $@ $^ -ljansson -lm -lpthread
 
 $(BUILD)/lab/builder%.o: COMMON += $(BUILDER_CFLAGS)
 $(BUILD)/lab/%.o: lab/%.c
@@ -53,5 +85,44 @@ $(BUILD)/lab/%.o: lab/%.c
 $(BUILD)/agents/%.o: agents/%.c
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -MMD -MP -Iagents -c -o $@ $<
+
+$(BUILD)/tests/unit/%.o: tests/unit/%.c
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(LAB_CFLAGS) $(CFLAGS) -DNL_SOURCE='"$(CURDIR)"' -MMD -MP -Ilab -Iagents \
+		-c -o $@ $<
+
+$(BUILD)/tests/unit/test-agent-%: $(BUILD)/tests/unit/test-agent-%.o \
+		$(filter-out $(BUILD)/agents/main.o,$(AGENT_OBJ))
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson -lm -lpthread
+
+$(BUILD)/tests/unit/test-%: $(BUILD)/tests/unit/test-%.o $(BUILD)/libnestlab.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LAB_LDLIBS)
+
+.PHONY: tests
+.SECONDARY: $(TESTS:%=%.o)
+tests: $(TESTS)
+
+format: ## format all C sources
+	clang-format -i $(ALL_C)
+
+lint: ## clang-format (dry), clang-tidy and cppcheck
+	@tests/lint
+
+install: all ## install under DESTDIR/PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/nestlab/scenarios \
+		$(DESTDIR)$(PREFIX)/libexec/nestlab $(DESTDIR)$(PREFIX)/share/man/man1 \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/doc/nestlab
+	install -m 755 $(BUILD)/nestlab $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(BUILD)/nestlab-builder $(BUILD)/nestlab-agent \
+		$(DESTDIR)$(PREFIX)/libexec/nestlab/
+	cp -R --no-preserve=ownership images scenarios $(DESTDIR)$(PREFIX)/share/nestlab/
+	install -m 644 docs/nestlab.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 docs/nestlab.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/nestlab
+	install -m 644 README.md $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/nestlab/
+
+clean: ## remove what was built here
+	rm -rf $(BUILD)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -17,7 +17,8 @@
  *
  * Operations (arguments -> result):
  *   hello      {} -> {"agent": version, "protocol": 1, "layer": "L1", "pid": 1, "boot_id": "...",
- *              "uptime_s": 4.1, "ready": false, "services": {...}, "operations": [...]}
+ *              "uptime_s": 4.1, "ready": false, "services": {...}, "operations": [...],
+ *              "disks": {"nl-boot": "/dev/vdb"}}      virtio-blk disks by serial
  *   facts      {} -> see docs/document.md, "facts"
  *   log        {"since": SEQ} -> {"records": [{"seq", "level" 0..7, "facility", "time_us", "text"}],
  *              "lost": N, "next": SEQ}     from /dev/kmsg; "lost" counts overwritten records

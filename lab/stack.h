@@ -11,12 +11,10 @@
 #include "rundir.h"
 #include "scenario.h"
 
-enum nl_layer_state {
-    NL_LAYER_NOT_REACHED,
-    NL_LAYER_STARTING,
-    NL_LAYER_UP,
-    NL_LAYER_FAILED,
-};
+#include <pthread.h>
+
+/* A layer's state before it is one of document.h's. */
+#define NL_LAYER_STARTING "starting"
 
 struct nl_stack;
 
@@ -26,7 +24,7 @@ struct nl_layer {
     size_t index;
     bool local;             /* this very machine */
     bool hypervisor;        /* boots the next layer */
-    enum nl_layer_state state;
+    const char *state;      /* NL_LAYER_UP and so on */
     struct nl_image *image; /* NULL when local */
     char *overlay;          /* its disk on the runner's machine; NULL when local */
     int ssh_port;           /* of its sshd on the runner's loopback; 0: no sshd */
@@ -35,6 +33,7 @@ struct nl_layer {
     struct nl_link *link;
     struct nl_console *console; /* NULL when local */
     char *console_file;         /* path, or NULL */
+    json_t *disks;              /* virtio serial -> device node, as the agent sees them */
     json_t *facts;
     bool ready;           /* its services are up */
     char *trouble;        /* what its agent complained about last, or NULL */
@@ -47,23 +46,37 @@ struct nl_stack {
     struct nl_store *store;
     struct nl_rundir *rundir;
     struct nl_document *document;
-    char *out;           /* folder for the report, consoles and logs */
-    bool local;          /* L0 is this very machine */
-    bool kvm;            /* the outermost guest runs under KVM */
-    virConnectPtr base;  /* qemu:///embed */
+    char *out;          /* folder for the report, consoles and logs */
+    bool local;         /* L0 is this very machine */
+    bool kvm;           /* the outermost guest runs under KVM */
+    virConnectPtr base; /* qemu:///embed */
+    int *port_holders;  /* descriptors that keep the ports ours until QEMU takes them, or NULL */
+    char *known_hosts;  /* file that pins the host key of every port of this stack */
+    char *boot_disk;    /* read-only disk with every inner layer's kernel and initrd */
     struct nl_layer *layers;
     size_t n_layers;
     nl_deadline deadline; /* of the whole run */
 };
 
+/* The first layer that is a guest: 1 when L0 is this very machine. */
+size_t nl_stack_outermost(const struct nl_stack *stack);
+
 /* Make a stack of SCENARIO (borrowed, as is the rest). Nothing is started yet. */
 int nl_stack_new(struct nl_scenario *scenario, struct nl_store *store, struct nl_rundir *rundir,
-                 struct nl_document *document, const char *out, bool local,
-                 struct nl_stack **stack, struct nl_error **err);
+                 struct nl_document *document, const char *out, bool local, struct nl_stack **stack,
+                 struct nl_error **err);
 
-/* Images, disks, ports, then every layer from the outside in. On failure the stack stays as far as it
-   came, the document's "failure" is filled in, and the caller takes it down. */
+/* Images, disks, ports, then every layer from the outside in. On failure the stack stays as far as
+   it came, the document's "failure" is filled in, and the caller takes it down. */
 int nl_stack_up(struct nl_stack *stack, struct nl_error **err);
+
+/* Say in the run folder what the stack is busy with: for list, shell, console and down. STATUS is
+   "starting", "running", "kept" or "stopping". */
+int nl_stack_save_state(struct nl_stack *stack, const char *status, const char *phase,
+                        struct nl_error **err);
+
+/* Let go of the reserved ports: just before the outermost QEMU binds them. */
+void nl_stack_release_ports(struct nl_stack *stack);
 
 /* End every guest, close everything; within 10 s, whatever hangs. Interrupts do not stop it. */
 void nl_stack_down(struct nl_stack *stack);

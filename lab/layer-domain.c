@@ -1,0 +1,234 @@
+/*
+ * layer-domain.c - a layer's domain: see layer-domain.h.
+ *
+ * Where things are depends on which side of the outermost guest a layer is: the outermost guest is
+ * started from the store and the run folder; every inner one from the boot disk and the block
+ * devices that the layer below was given.
+ */
+#include "layer-domain.h"
+#include "disks.h"
+
+#include <string.h>
+
+#define QBOOT "/usr/share/qemu/qboot.rom"
+/* The layer below's own address in the user-mode network: QEMU's default. */
+#define GUEST_ADDRESS "10.0.2.15"
+
+/* Everything a domain points to, freed together. */
+struct parts {
+    struct nl_domain domain;
+    char *kernel;
+    char *initrd;
+    char *command_line;
+};
+
+static void free_parts(struct parts *parts)
+{
+    for (size_t i = 0; i < parts->domain.n_disks; i++)
+        free(parts->domain.disks[i].path);
+    free(parts->domain.disks);
+    free(parts->domain.forwards);
+    free(parts->kernel);
+    free(parts->initrd);
+    free(parts->command_line);
+}
+
+static bool is_outermost(const struct nl_layer *layer)
+{
+    return layer->index == nl_stack_outermost(layer->stack);
+}
+
+/* A disk by serial, as LAYER is to get it: a file of ours for the outermost guest, a block device
+   of the layer below for the others. */
+static int add_disk(struct parts *parts, const struct nl_layer *layer, const char *serial,
+                    const char *file, const char *format, struct nl_error **err)
+{
+    struct nl_domain_disk *disk = &parts->domain.disks[parts->domain.n_disks];
+    const char *path = file;
+
+    if (!is_outermost(layer)) {
+        path = json_string_value(json_object_get(layer[-1].disks, serial));
+        if (!path)
+            return nl_fail(err, NL_EXIT_LAB, "%s has no disk with the serial %s",
+                           layer[-1].spec->name, serial);
+        format = "raw";
+    }
+    disk->path = strdup(path);
+    disk->format = format;
+    disk->block = !is_outermost(layer);
+    disk->read_only = !strcmp(serial, NL_BOOT_SERIAL);
+    snprintf(disk->serial, sizeof(disk->serial), "%s", serial);
+    parts->domain.n_disks++;
+    return disk->path ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
+}
+
+/* Its own disk, the boot disk, and those of the layers further in. A leaf needs no boot disk. */
+static int add_disks(struct parts *parts, const struct nl_layer *layer, struct nl_error **err)
+{
+    const struct nl_stack *stack = layer->stack;
+
+    parts->domain.disks = calloc(stack->n_layers + 1, sizeof(*parts->domain.disks));
+    if (!parts->domain.disks)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    for (size_t i = layer->index; i < stack->n_layers; i++) {
+        const struct nl_layer *owner = &stack->layers[i];
+        char serial[21];
+
+        snprintf(serial, sizeof(serial), "nl-%s", owner->spec->name);
+        if (owner->overlay && add_disk(parts, layer, serial, owner->overlay, "qcow2", err) < 0)
+            return -1;
+        if (i == layer->index && layer->hypervisor &&
+            add_disk(parts, layer, NL_BOOT_SERIAL, stack->boot_disk, "raw", err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Its own sshd, and those of the layers further in: see "Port ladder" in docs/architecture.md. */
+static int add_forwards(struct parts *parts, const struct nl_layer *layer, struct nl_error **err)
+{
+    const struct nl_stack *stack = layer->stack;
+
+    parts->domain.forwards = calloc(stack->n_layers, sizeof(*parts->domain.forwards));
+    if (!parts->domain.forwards)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    for (size_t i = layer->index; i < stack->n_layers; i++) {
+        if (stack->layers[i].ssh_port == 0)
+            continue;
+        parts->domain.forwards[parts->domain.n_forwards++] = (struct nl_domain_forward){
+            .address = is_outermost(layer) ? "127.0.0.1" : GUEST_ADDRESS,
+            .port = is_outermost(layer) ? stack->layers[i].ssh_port : NL_GUEST_PORT(i),
+            .guest_port = i == layer->index ? 22 : NL_GUEST_PORT(i),
+        };
+    }
+    return 0;
+}
+
+static void write_module_options(FILE *out, const struct nl_layer_spec *spec)
+{
+    const char *module, *parameter;
+    json_t *parameters, *value;
+
+    fprintf(out, " kvm_amd.nested=%d kvm_intel.nested=%d", spec->nested, spec->nested);
+    json_object_foreach(spec->modules, module, parameters)
+    {
+        json_object_foreach(parameters, parameter, value)
+        {
+            fprintf(out, " %s.%s=%s", module, parameter, json_string_value(value));
+        }
+    }
+}
+
+/* `quiet`: each character on an emulated serial port is an exit; the whole log comes from
+   /dev/kmsg. `panic=-1`: a panic ends the domain at once, and libvirt tells. */
+static char *command_line(const struct nl_layer *layer)
+{
+    const struct nl_layer_spec *spec = layer->spec;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    fprintf(out, "console=ttyS0 quiet panic=-1 log_buf_len=1M 8250.nr_uarts=1 nestlab.layer=%s",
+            spec->name);
+    if (layer->hypervisor) {
+        fprintf(out, " nestlab.root=nl-%s nestlab.kvm=1", spec->name);
+        write_module_options(out, spec);
+    } else if (layer->overlay) {
+        fprintf(out, " nestlab.scratch=nl-%s", spec->name);
+    }
+    for (char *const *argument = spec->kernel_args; argument && *argument; argument++)
+        fprintf(out, " %s", *argument);
+    fclose(out);
+    return text;
+}
+
+/* A kernel with a PVH entry is entered directly through qboot: no SeaBIOS, no decompression. */
+static bool boots_by_pvh(const struct nl_layer *layer)
+{
+    const char *machine = layer->spec->machine;
+
+    if (!layer->image->vmlinux)
+        return false;
+    if (machine && strncmp(machine, "pc", 2) != 0 && strncmp(machine, "q35", 3) != 0)
+        return false;
+    return !is_outermost(layer) || access(QBOOT, R_OK) == 0;
+}
+
+static int set_boot(struct parts *parts, const struct nl_layer *layer, struct nl_error **err)
+{
+    bool pvh = boots_by_pvh(layer);
+
+    if (is_outermost(layer)) {
+        parts->kernel = strdup(pvh ? layer->image->vmlinux : layer->image->kernel);
+        parts->initrd = strdup(layer->image->initrd);
+    } else if (asprintf(&parts->kernel, NL_BOOT_MOUNT "/%s/%s", layer->spec->name,
+                        pvh ? "vmlinux" : "kernel") < 0 ||
+               asprintf(&parts->initrd, NL_BOOT_MOUNT "/%s/initrd", layer->spec->name) < 0) {
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    }
+    parts->command_line = command_line(layer);
+    if (!parts->kernel || !parts->initrd || !parts->command_line)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    parts->domain.kernel = parts->kernel;
+    parts->domain.initrd = parts->initrd;
+    parts->domain.command_line = parts->command_line;
+    parts->domain.firmware = pvh ? QBOOT : NULL;
+    return 0;
+}
+
+/* The virtualization that the layer below can hand on: TCG has SVM only; KVM what its CPU has. */
+static const char *vendor_flag(const struct nl_layer *layer, bool kvm)
+{
+    const char *vendor;
+
+    if (!kvm)
+        return "svm";
+    vendor =
+        json_string_value(json_object_get(json_object_get(layer[-1].facts, "cpuid"), "vendor"));
+    if (!vendor)
+        return NULL;
+    return strcmp(vendor, "GenuineIntel") == 0 ? "vmx" : "svm";
+}
+
+static json_t *about_domain(const struct nl_domain *domain)
+{
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:s?, s:b, s:s, s:s}", "type",
+                     domain->kvm ? "kvm" : "qemu", "machine",
+                     domain->machine ? domain->machine : "pc", "cpu",
+                     domain->cpu   ? domain->cpu
+                     : domain->kvm ? "host-passthrough"
+                                   : "EPYC",
+                     "vcpus", domain->vcpus, "memory_mib", domain->memory_mib, "emulator",
+                     domain->emulator, "virtualization", domain->virtualization, "firmware",
+                     domain->firmware ? "qboot" : "default", "command_line", domain->command_line);
+}
+
+int nl_layer_domain(const struct nl_layer *layer, char **xml, json_t **about, struct nl_error **err)
+{
+    NL_CLEANUP(free_parts) struct parts parts = {0};
+    const struct nl_layer_spec *spec = layer->spec;
+    cleanup_free char *name = NULL;
+    bool kvm = !is_outermost(layer) || layer->stack->kvm;
+
+    if (asprintf(&name, "nl-%s", spec->name) < 0)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    parts.domain = (struct nl_domain){
+        .name = name,
+        .kvm = kvm,
+        .emulator = spec->emulator,
+        .machine = spec->machine,
+        .vcpus = spec->vcpus,
+        .memory_mib = spec->memory_mib,
+        .cpu = spec->cpu,
+        .cpu_features = spec->cpu_features,
+        .vendor_flag = vendor_flag(layer, kvm),
+        .virtualization = spec->virtualization,
+    };
+    if (set_boot(&parts, layer, err) < 0 || add_disks(&parts, layer, err) < 0 ||
+        add_forwards(&parts, layer, err) < 0)
+        return -1;
+    *about = about_domain(&parts.domain);
+    return nl_domain_xml(&parts.domain, xml, err);
+}

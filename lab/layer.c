@@ -1,0 +1,328 @@
+/*
+ * layer.c - one layer: see layer.h. The same code for every layer; only where the libvirt is that
+ * boots it, and whether it is this very machine, differ.
+ */
+#include "layer.h"
+#include "layer-domain.h"
+#include "../agents/protocol.h"
+#include "progress.h"
+#include "virt.h"
+#include "watch.h"
+
+#include <string.h>
+
+#define CREATE_S 90.0
+#define CONSOLE_TAIL 20
+/* How long a domain that just ended may take to let its last words through. */
+#define LAST_WORDS_S 0.5
+
+/* A step of bringing a layer up: its phase in the document, and what to do. */
+struct step {
+    const char *phase;
+    int (*run)(struct nl_layer *layer, struct nl_error **err);
+    bool (*applies)(const struct nl_layer *layer);
+};
+
+static virConnectPtr conn_below(const struct nl_layer *layer)
+{
+    bool outermost = layer->index == nl_stack_outermost(layer->stack);
+
+    return outermost ? layer->stack->base : layer[-1].conn;
+}
+
+/* A deadline of SECONDS, but not beyond the run's own. */
+static nl_deadline within_run(const struct nl_layer *layer, double seconds)
+{
+    nl_deadline deadline = nl_deadline_in(seconds);
+
+    return deadline < layer->stack->deadline ? deadline : layer->stack->deadline;
+}
+
+static void replace(char **text, const char *value)
+{
+    free(*text);
+    *text = value ? strdup(value) : NULL;
+}
+
+/* On the link's thread. */
+static void on_event(const json_t *event, void *data)
+{
+    struct nl_layer *layer = data;
+    const char *kind = json_string_value(json_object_get(event, "event"));
+    const char *name = json_string_value(json_object_get(event, "name"));
+    const char *message = json_string_value(json_object_get(event, "message"));
+    cleanup_free char *trouble = NULL;
+
+    if (!kind)
+        return;
+    pthread_mutex_lock(&layer->lock);
+    if (!strcmp(kind, "ready"))
+        layer->ready = true;
+    else if (!strcmp(kind, "phase"))
+        replace(&layer->busy, name);
+    else if (!strcmp(kind, "trouble") &&
+             asprintf(&trouble, "%s: %s", name ? name : "?", message ? message : "?") >= 0)
+        replace(&layer->trouble, trouble);
+    pthread_mutex_unlock(&layer->lock);
+}
+
+/* A copy of what the agent said last; the caller frees it. */
+static char *copy_locked(struct nl_layer *layer, char *const *text)
+{
+    char *copy;
+
+    pthread_mutex_lock(&layer->lock);
+    copy = *text ? strdup(*text) : NULL;
+    pthread_mutex_unlock(&layer->lock);
+    return copy;
+}
+
+static bool is_ready(struct nl_layer *layer)
+{
+    bool ready;
+
+    pthread_mutex_lock(&layer->lock);
+    ready = layer->ready;
+    pthread_mutex_unlock(&layer->lock);
+    return ready;
+}
+
+static bool is_guest(const struct nl_layer *layer)
+{
+    return !layer->local;
+}
+
+static bool boots_another(const struct nl_layer *layer)
+{
+    return layer->hypervisor;
+}
+
+static bool is_guest_hypervisor(const struct nl_layer *layer)
+{
+    return layer->hypervisor && !layer->local;
+}
+
+/* Show on the progress line what the layer is busy with, and end a wait that is in vain. */
+static int tick(void *data, struct nl_error **err)
+{
+    struct nl_layer *layer = data;
+    cleanup_free char *busy = copy_locked(layer, &layer->busy);
+    cleanup_free char *line = layer->console ? nl_console_last_line(layer->console) : NULL;
+    NL_CLEANUP(nl_sight_clear) struct nl_sight sight = {0};
+
+    nl_progress_update("%s", busy ? busy : line ? line : "");
+    if (nl_interrupt_check(err) < 0)
+        return -1;
+    /* Asking the layer below costs it time: only when something points to an end. */
+    if (layer->console && !nl_console_crash(layer->console) && !nl_console_ended(layer->console))
+        return 0;
+    return nl_watch_glance(layer, &sight, err);
+}
+
+static int create(struct nl_layer *layer, struct nl_error **err)
+{
+    cleanup_free char *xml = NULL;
+    json_t *about = NULL;
+
+    if (nl_layer_domain(layer, &xml, &about, err) < 0)
+        return -1;
+    nl_document_layer_set(layer->stack->document, layer->index, "domain", about);
+    if (layer->index == nl_stack_outermost(layer->stack))
+        nl_stack_release_ports(layer->stack);
+    if (nl_virt_create(conn_below(layer), xml, within_run(layer, CREATE_S), &layer->domain, err) <
+        0)
+        return -1;
+    if (nl_console_open(layer->domain, layer->console_file, &layer->console, err) < 0 ||
+        nl_link_open_serial(layer->domain, NL_PROTOCOL_PORT, on_event, layer, &layer->link, err) <
+            0)
+        return -1;
+    nl_layer_count_exits(layer, "created");
+    return nl_virt_resume(layer->domain, within_run(layer, CREATE_S), err);
+}
+
+static int start_local(struct nl_layer *layer, struct nl_error **err)
+{
+    return nl_link_open_local(nl_store_agent(layer->stack->store), on_event, layer, &layer->link,
+                              err);
+}
+
+static int greet(struct nl_layer *layer, struct nl_error **err)
+{
+    cleanup_json json_t *hello = NULL;
+    double seconds = layer->stack->scenario->timeouts.boot_s;
+
+    if (nl_link_hello(layer->link, within_run(layer, seconds), tick, layer, &hello, err) < 0)
+        return -1;
+    layer->disks = json_incref(json_object_get(hello, "disks"));
+    if (json_is_true(json_object_get(hello, "ready"))) {
+        pthread_mutex_lock(&layer->lock);
+        layer->ready = true;
+        pthread_mutex_unlock(&layer->lock);
+    }
+    return 0;
+}
+
+static int wait_for_services(struct nl_layer *layer, struct nl_error **err)
+{
+    double seconds = layer->stack->scenario->timeouts.services_s;
+    nl_deadline deadline = within_run(layer, seconds);
+
+    while (!is_ready(layer)) {
+        cleanup_free char *trouble = copy_locked(layer, &layer->trouble);
+
+        if (trouble)
+            return nl_fail(err, NL_EXIT_LAB, "%s", trouble);
+        if (!nl_link_alive(layer->link))
+            return nl_fail(err, NL_EXIT_LAB, "the link to its agent ended");
+        if (tick(layer, err) < 0 || nl_sleep(0.1, err) < 0)
+            return -1;
+        if (nl_deadline_left_ms(deadline) == 0)
+            return nl_fail(err, NL_EXIT_LAB, "its services were not up within %.0f s", seconds);
+    }
+    return 0;
+}
+
+static int connect_libvirt(struct nl_layer *layer, struct nl_error **err)
+{
+    const struct nl_stack *stack = layer->stack;
+
+    if (layer->local) {
+        if (virConnectRef(stack->base) < 0)
+            return nl_fail(err, NL_EXIT_LAB, "cannot share the connection of the embedded driver");
+        layer->conn = stack->base;
+        return 0;
+    }
+    return nl_virt_open_ssh(layer->ssh_port, nl_store_client_key(stack->store), stack->known_hosts,
+                            within_run(layer, stack->scenario->timeouts.services_s), &layer->conn,
+                            err);
+}
+
+static int take_facts(struct nl_layer *layer, struct nl_error **err)
+{
+    if (nl_layer_ask(layer, "facts", NULL, &layer->facts, err) < 0)
+        return -1;
+    nl_document_layer_set(layer->stack->document, layer->index, "facts", json_incref(layer->facts));
+    nl_layer_count_exits(layer, "ready");
+    return 0;
+}
+
+static const struct step steps[] = {
+    {"create", create, is_guest},
+    {"agent", start_local, NULL},
+    {"kernel", greet, NULL},
+    {"services", wait_for_services, is_guest_hypervisor},
+    {"connect", connect_libvirt, boots_another},
+    {"facts", take_facts, NULL},
+};
+
+/* What is known of a failure in PHASE goes into the document: judged by what is seen of the guest,
+   for the error alone only says what was waited for. */
+static void record_failure(struct nl_layer *layer, const char *phase, struct nl_error **err)
+{
+    NL_CLEANUP(nl_sight_clear) struct nl_sight sight = {0};
+    cleanup_error struct nl_error *ignored = NULL;
+    const char *kind = "refused";
+    json_t *tail;
+
+    layer->state = NL_LAYER_FAILED;
+    nl_document_layer_state(layer->stack->document, layer->index, NL_LAYER_FAILED);
+    if (nl_error_status(*err) == NL_EXIT_INTERRUPTED)
+        return;
+    if (layer->domain && strcmp(phase, "create") != 0) {
+        nl_sleep(LAST_WORDS_S, &ignored);
+        nl_watch_judge(layer, &sight);
+        kind = sight.kind;
+        if (!strstr(nl_error_message(*err), sight.what ? sight.what : ""))
+            nl_wrap(err, "%s is %s (%s)", layer->spec->name, kind, sight.what ? sight.what : "?");
+    }
+    nl_wrap(err, "%s, phase %s", layer->spec->name, phase);
+    tail = layer->console ? nl_console_tail(layer->console, CONSOLE_TAIL) : NULL;
+    nl_document_fail(layer->stack->document, layer->spec->name, phase, kind, *err, tail);
+}
+
+static const char *describe(const struct nl_layer *layer)
+{
+    if (layer->local)
+        return "this machine";
+    return layer->index == nl_stack_outermost(layer->stack) && !layer->stack->kvm ? "under TCG"
+                                                                                  : "under KVM";
+}
+
+int nl_layer_up(struct nl_layer *layer, struct nl_error **err)
+{
+    struct nl_document *document = layer->stack->document;
+
+    nl_progress_begin("%s (%s, %s)", layer->spec->name, layer->spec->image, describe(layer));
+    layer->state = NL_LAYER_STARTING;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        int phase, rc;
+
+        if (steps[i].applies && !steps[i].applies(layer))
+            continue;
+        nl_progress_update("%s", steps[i].phase);
+        phase = nl_document_phase_begin(document, layer->spec->name, steps[i].phase);
+        rc = steps[i].run(layer, err);
+        nl_document_phase_end(document, phase);
+        if (rc < 0) {
+            record_failure(layer, steps[i].phase, err);
+            nl_progress_end("failed in phase %s", steps[i].phase);
+            return -1;
+        }
+    }
+    layer->state = NL_LAYER_UP;
+    nl_document_layer_state(document, layer->index, NL_LAYER_UP);
+    nl_progress_end("up");
+    return 0;
+}
+
+void nl_layer_count_exits(struct nl_layer *layer, const char *when)
+{
+    cleanup_error struct nl_error *ignored = NULL;
+    json_t *counters = NULL;
+
+    if (layer->domain &&
+        nl_virt_counters(layer->domain, within_run(layer, 10), &counters, &ignored) == 0)
+        nl_document_layer_exits(layer->stack->document, layer->index, when, counters);
+}
+
+int nl_layer_ask(struct nl_layer *layer, const char *op, json_t *arguments, json_t **result,
+                 struct nl_error **err)
+{
+    double seconds = layer->stack->scenario->timeouts.agent_s;
+
+    if (!layer->link) {
+        json_decref(arguments);
+        return nl_fail(err, NL_EXIT_LAB, "%s has no agent", layer->spec->name);
+    }
+    if (nl_link_ask(layer->link, op, arguments, within_run(layer, seconds), result, err) < 0)
+        return nl_wrap(err, "asking the agent of %s", layer->spec->name);
+    return 0;
+}
+
+int nl_layer_read_log(struct nl_layer *layer, struct nl_error **err)
+{
+    cleanup_json json_t *reply = NULL;
+
+    if (nl_layer_ask(layer, "log", json_pack("{s:i}", "since", 0), &reply, err) < 0)
+        return -1;
+    nl_document_layer_log(layer->stack->document, layer->index, reply);
+    return 0;
+}
+
+void nl_layer_end_domain(struct nl_layer *layer)
+{
+    cleanup_error struct nl_error *ignored = NULL;
+
+    if (layer->domain)
+        nl_virt_destroy(layer->domain, nl_deadline_in(4), &ignored);
+}
+
+void nl_layer_close(struct nl_layer *layer)
+{
+    nl_link_close(&layer->link);
+    nl_console_close(&layer->console);
+    if (layer->domain)
+        virDomainFree(layer->domain);
+    layer->domain = NULL;
+    nl_virt_close(&layer->conn);
+}

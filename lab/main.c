@@ -1,0 +1,87 @@
+/*
+ * main.c - the program's entry: finds the subcommand in a table and hands over.
+ */
+#include "cmd.h"
+#include "error.h"
+#include "suggest.h"
+
+#include <argp.h>
+#include <string.h>
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *about;
+} commands[] = {
+    {"run", nl_cmd_run, "boot scenarios, check, measure, report, take down"},
+    {"up", nl_cmd_up, "boot a scenario's stack and leave it running"},
+    {"list", nl_cmd_list, "the stacks that are up"},
+    {"shell", nl_cmd_shell, "a shell, or one command, in a layer"},
+    {"console", nl_cmd_console, "a layer's serial console, live"},
+    {"down", nl_cmd_down, "take a stack down"},
+    {"gc", nl_cmd_gc, "remove what killed runs left behind"},
+    {"build", nl_cmd_build, "build images"},
+    {"validate", nl_cmd_validate, "check scenarios without booting anything"},
+    {"report", nl_cmd_report, "report again from a run's document"},
+};
+
+#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void print_help(FILE *out)
+{
+    fputs("Usage: nestlab COMMAND [OPTION...] [ARGUMENT...]\n"
+          "Boots KVM-on-KVM stacks, proves that nesting works, measures what each layer costs.\n\n",
+          out);
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].about);
+    fputs("\n`nestlab COMMAND --help` tells more; nestlab(1) is the manual.\n"
+          "Exit status: 0 all checks passed, 1 a check failed, 2 the request was wrong, 3 the lab\n"
+          "could not do it, 130 interrupted.\n",
+          out);
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[N_COMMANDS + 1] = {NULL};
+    cleanup_error struct nl_error *err = NULL;
+    const char *near;
+
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        names[i] = commands[i].name;
+    near = nl_suggest(name, names);
+    nl_fail(&err, NL_EXIT_REQUEST, "unknown command: %s", name);
+    if (near)
+        nl_hint(&err, "did you mean `nestlab %s`? `nestlab --help` lists all", near);
+    else
+        nl_hint(&err, "`nestlab --help` lists the commands");
+    nl_error_print(err);
+    return NL_EXIT_REQUEST;
+}
+
+int main(int argc, char **argv)
+{
+    char name[64];
+
+    argp_err_exit_status = NL_EXIT_REQUEST;
+    if (argc < 2) {
+        print_help(stderr);
+        return NL_EXIT_REQUEST;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_help(stdout);
+        return NL_EXIT_PASSED;
+    }
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+        puts("nestlab " NL_VERSION);
+        return NL_EXIT_PASSED;
+    }
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(argv[1], commands[i].name) != 0)
+            continue;
+        /* argp takes the program's name for messages from argv[0]. */
+        snprintf(name, sizeof(name), "nestlab %s", commands[i].name);
+        argv[1] = name;
+        return commands[i].run(argc - 1, argv + 1);
+    }
+    return unknown_command(argv[1]);
+}

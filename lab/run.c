@@ -1,0 +1,242 @@
+/*
+ * run.c - one run from scenario to report: see run.h.
+ */
+#include "run.h"
+#include "keeper.h"
+#include "l0.h"
+#include "progress.h"
+#include "report.h"
+#include "virt.h"
+#include "work.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEFAULT_OUT "nestlab-out"
+
+/* What a run owns. */
+struct run {
+    const struct nl_run_options *options;
+    struct nl_scenario *scenario;
+    struct nl_store *store;
+    struct nl_document *document;
+    struct nl_rundir *rundir;
+    struct nl_stack *stack;
+    char *out;
+    char *undo; /* what enabling nesting changed on this machine */
+};
+
+static void free_run(struct run *run)
+{
+    cleanup_error struct nl_error *err = NULL;
+
+    nl_stack_free(&run->stack);
+    if (run->rundir && nl_rundir_remove(&run->rundir, &err) < 0)
+        nl_error_print(err);
+    nl_error_free(&err);
+    if (nl_l0_restore(run->undo, &err) < 0)
+        nl_error_print(err);
+    nl_document_free(&run->document);
+    nl_store_close(&run->store);
+    nl_scenario_free(&run->scenario);
+    free(run->out);
+    free(run->undo);
+}
+
+/* mkdir -p. */
+static int make_folder(const char *path, struct nl_error **err)
+{
+    cleanup_free char *copy = strdup(path);
+
+    if (!copy)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(copy, 0755) < 0 && errno != EEXIST)
+            return nl_fail_errno(err, NL_EXIT_REQUEST, errno, "cannot make the folder %s", copy);
+        *slash = '/';
+    }
+    if (mkdir(copy, 0755) < 0 && errno != EEXIST)
+        return nl_fail_errno(err, NL_EXIT_REQUEST, errno, "cannot make the folder %s", copy);
+    return 0;
+}
+
+/* The output folder, absolute: QEMU and the keeper run elsewhere. */
+static int choose_out(struct run *run, struct nl_error **err)
+{
+    cleanup_free char *wanted = NULL;
+
+    if (run->options->out)
+        wanted = strdup(run->options->out);
+    else if (asprintf(&wanted, DEFAULT_OUT "/%s", nl_document_id(run->document)) < 0)
+        wanted = NULL;
+    if (!wanted)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    if (make_folder(wanted, err) < 0)
+        return -1;
+    run->out = realpath(wanted, NULL);
+    return run->out
+               ? 0
+               : nl_fail_errno(err, NL_EXIT_REQUEST, errno, "cannot use the folder %s", wanted);
+}
+
+/* What an earlier runner that was killed left behind goes first. */
+static void collect_left_behind(void)
+{
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_json json_t *removed = NULL;
+    json_t *one;
+    size_t i;
+
+    if (nl_rundir_collect(false, &removed, &err) < 0)
+        nl_progress_note("cannot clean up after an earlier run: %s", nl_error_message(err));
+    json_array_foreach(removed, i, one)
+    {
+        nl_progress_note("removed what the run %s left behind",
+                         json_string_value(json_object_get(one, "id")));
+    }
+}
+
+static void note_host(struct nl_document *document)
+{
+    cleanup_free char *libvirt = nl_virt_library_version();
+
+    if (libvirt)
+        nl_document_host(document, "libvirt", json_string(libvirt));
+}
+
+/* Everything up to the stack, which is not started yet. Errors here are the request's or the
+   machine's: there is no document to tell them in. */
+static int set_up(struct run *run, struct nl_error **err)
+{
+    const struct nl_run_options *options = run->options;
+    cleanup_json json_t *scenario = NULL;
+    cleanup_free char *why = NULL;
+    bool local = false;
+
+    if (nl_scenario_load(options->scenario, options->overrides, &run->scenario, err) < 0 ||
+        nl_store_open(options->store, NULL, NULL, &run->store, err) < 0)
+        return -1;
+    collect_left_behind();
+    if (options->enable_nesting && nl_l0_enable_nesting(&run->undo, err) < 0)
+        return -1;
+    if (nl_l0_choose(run->scenario->l0, nl_store_agent(run->store), &local, &why, err) < 0)
+        return -1;
+    nl_progress_note("%s: L0 is %s (%s)", run->scenario->name, local ? "this machine" : "emulated",
+                     why);
+    scenario = nl_scenario_to_json(run->scenario);
+    if (nl_document_new(options->argv, scenario, run->scenario->name, &run->document, err) < 0)
+        return -1;
+    nl_document_l0(run->document, run->scenario->l0, local ? "local" : "emulated", why);
+    note_host(run->document);
+    if (nl_rundir_create(run->scenario->name, &run->rundir, err) < 0 || choose_out(run, err) < 0)
+        return -1;
+    return nl_stack_new(run->scenario, run->store, run->rundir, run->document, run->out, local,
+                        &run->stack, err);
+}
+
+static int timed(struct run *run, const char *name,
+                 int (*work)(struct nl_stack *stack, struct nl_error **err), struct nl_error **err)
+{
+    int phase = nl_document_phase_begin(run->document, NULL, name);
+    int rc = work(run->stack, err);
+
+    nl_document_phase_end(run->document, phase);
+    return rc;
+}
+
+/* Up, work, evidence. Whatever happens is in the document afterwards. */
+static int use_stack(struct run *run, struct nl_error **err)
+{
+    cleanup_error struct nl_error *collecting = NULL;
+    int rc = nl_stack_up(run->stack, err);
+
+    if (rc == 0)
+        rc = nl_stack_save_state(run->stack, "running", "work", err);
+    if (rc == 0 && !run->options->demo)
+        rc = timed(run, "benchmarks", nl_work_benchmarks, err);
+    if (rc == 0 && !run->options->demo)
+        rc = timed(run, "commands", nl_work_commands, err);
+    if (nl_interrupted())
+        return -1;
+    if (timed(run, "collect", nl_work_collect, &collecting) < 0) {
+        nl_progress_note("%s", nl_error_message(collecting));
+        nl_document_fail(run->document, NULL, "collect", "error", collecting, NULL);
+    }
+    return rc;
+}
+
+static void take_down(struct run *run)
+{
+    int phase = nl_document_phase_begin(run->document, NULL, "down");
+
+    nl_progress_begin("taking the stack down");
+    nl_stack_down(run->stack);
+    nl_progress_end("done");
+    nl_document_phase_end(run->document, phase);
+}
+
+/* Document and reports. */
+static enum nl_exit conclude(struct run *run)
+{
+    cleanup_error struct nl_error *err = NULL;
+
+    if (nl_document_finish(run->document, &err) < 0) {
+        nl_error_print(err);
+        nl_error_free(&err);
+    }
+    if (nl_report_write(nl_document_json(run->document), run->out, &err) < 0) {
+        nl_error_print(err);
+        return NL_EXIT_LAB;
+    }
+    nl_report_text(nl_document_json(run->document), run->out, stdout);
+    return nl_document_exit(nl_document_json(run->document));
+}
+
+/* In a keeper: the run is over, the stack stays until somebody asks for its end. */
+static void keep(struct run *run, enum nl_exit status)
+{
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_free char *log = nl_rundir_file(run->rundir, "keeper.log");
+    const char *why = "";
+
+    printf("\nThe stack %s stays up: `nestlab shell L%zu`, `nestlab list`, `nestlab down`.\n",
+           nl_rundir_id(run->rundir), run->stack->n_layers - 1);
+    fflush(stdout);
+    if (nl_stack_save_state(run->stack, "kept", NULL, &err) < 0 ||
+        nl_keeper_released(status, log, &err) < 0 || nl_keeper_serve(run->stack, &why, &err) < 0)
+        nl_error_print(err);
+    nl_error_free(&err);
+    nl_stack_save_state(run->stack, "stopping", why, &err);
+}
+
+enum nl_exit nl_run(const struct nl_run_options *options)
+{
+    NL_CLEANUP(free_run) struct run run = {.options = options};
+    cleanup_error struct nl_error *err = NULL;
+    enum nl_exit status;
+    bool is_up;
+
+    if (nl_interrupt_catch(&err) < 0 || set_up(&run, &err) < 0) {
+        nl_progress_end("failed");
+        nl_error_print(err);
+        return nl_error_status(err);
+    }
+    is_up = use_stack(&run, &err) == 0;
+    if (!is_up) {
+        nl_progress_end("failed");
+        nl_progress_note("%s", nl_error_message(err));
+        nl_document_fail(run.document, NULL, "run", "error", err, NULL);
+    }
+    if (nl_interrupted())
+        nl_document_interrupted(run.document);
+    if (is_up && options->kept) {
+        status = conclude(&run);
+        keep(&run, status);
+        nl_stack_down(run.stack);
+        return status;
+    }
+    take_down(&run);
+    return conclude(&run);
+}

@@ -1,0 +1,231 @@
+/*
+ * work.c - benchmarks, commands, evidence: see work.h.
+ */
+#include "work.h"
+#include "layer.h"
+#include "progress.h"
+#include "warm.h"
+#include "watch.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* On top of what a command or a benchmark may take, for the agent to answer. */
+#define REPLY_S 15.0
+#define COMMAND_FOLDER "/tmp/nestlab-command"
+#define COMMAND_OUTPUT_MAX (1 << 20)
+
+static nl_deadline within_run(const struct nl_stack *stack, double seconds)
+{
+    nl_deadline deadline = nl_deadline_in(seconds);
+
+    return deadline < stack->deadline ? deadline : stack->deadline;
+}
+
+static struct nl_layer *find_layer(struct nl_stack *stack, const char *name)
+{
+    for (size_t i = 0; i < stack->n_layers; i++)
+        if (!strcmp(stack->layers[i].spec->name, name))
+            return &stack->layers[i];
+    return NULL;
+}
+
+static bool is_in_state(const struct nl_layer *layer, const char *state)
+{
+    return strcmp(layer->state, state) == 0;
+}
+
+static bool is_listed(char *const *list, const char *name)
+{
+    for (; list && *list; list++)
+        if (!strcmp(*list, name))
+            return true;
+    return false;
+}
+
+/* A layer stopped answering: say what became of it, in the error and in the document. */
+static int lost_layer(struct nl_layer *layer, const char *phase, struct nl_error **err)
+{
+    NL_CLEANUP(nl_sight_clear) struct nl_sight sight = {0};
+    json_t *tail = layer->console ? nl_console_tail(layer->console, 20) : NULL;
+
+    if (nl_error_status(*err) == NL_EXIT_INTERRUPTED) {
+        json_decref(tail);
+        return -1;
+    }
+    nl_watch_judge(layer, &sight);
+    nl_wrap(err, "%s is %s (%s)", layer->spec->name, sight.kind, sight.what ? sight.what : "?");
+    nl_document_layer_state(layer->stack->document, layer->index,
+                            strcmp(sight.kind, "slow") ? NL_LAYER_GONE : NL_LAYER_UP);
+    nl_document_fail(layer->stack->document, layer->spec->name, phase, sight.kind, *err, tail);
+    return -1;
+}
+
+/* The benchmarks' names: as listed, or all that the first layer's agent knows. */
+static int benchmark_names(struct nl_stack *stack, json_t **names, struct nl_error **err)
+{
+    char **listed = stack->scenario->benchmarks.names;
+    cleanup_json json_t *reply = NULL;
+    json_t *item;
+    size_t i;
+
+    *names = json_array();
+    if (strcmp(listed[0], "all") != 0) {
+        for (; *listed; listed++)
+            json_array_append_new(*names, json_string(*listed));
+        return 0;
+    }
+    if (nl_layer_ask(&stack->layers[0], "benches", NULL, &reply, err) < 0)
+        return -1;
+    json_array_foreach(json_object_get(reply, "benchmarks"), i, item)
+    {
+        json_t *name = json_object_get(item, "name");
+
+        if (json_is_string(name))
+            json_array_append(*names, name);
+    }
+    return 0;
+}
+
+static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_error **err)
+{
+    const struct nl_benchmark_spec *spec = &layer->stack->scenario->benchmarks;
+    double seconds = layer->stack->scenario->timeouts.benchmark_s;
+    json_t *result = NULL;
+
+    nl_progress_update("%s at %s", name, layer->spec->name);
+    if (nl_link_ask(layer->link, "bench",
+                    json_pack("{s:s, s:i, s:f}", "name", name, "samples", spec->samples, "budget_s",
+                              spec->budget_s),
+                    within_run(layer->stack, seconds), &result, err) < 0) {
+        nl_wrap(err, "benchmark %s at %s", name, layer->spec->name);
+        return lost_layer(layer, "benchmarks", err);
+    }
+    nl_document_layer_benchmark(layer->stack->document, layer->index, result);
+    return 0;
+}
+
+int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err)
+{
+    const struct nl_benchmark_spec *spec = &stack->scenario->benchmarks;
+    cleanup_json json_t *names = NULL;
+    json_t *name;
+    size_t i;
+
+    if (!spec->names)
+        return 0;
+    nl_progress_begin("benchmarks");
+    if (benchmark_names(stack, &names, err) < 0)
+        return -1;
+    json_array_foreach(names, i, name)
+    {
+        for (size_t l = 0; l < stack->n_layers; l++) {
+            if (spec->layers && !is_listed(spec->layers, stack->layers[l].spec->name))
+                continue;
+            if (run_benchmark(&stack->layers[l], json_string_value(name), err) < 0)
+                return -1;
+        }
+    }
+    nl_progress_end("%zu at %zu layers", json_array_size(names), stack->n_layers);
+    return 0;
+}
+
+static json_t *argv_json(char *const *argv)
+{
+    json_t *array = json_array();
+
+    for (; *argv; argv++)
+        json_array_append_new(array, nl_document_text(*argv));
+    return array;
+}
+
+/* Each command gets a folder of its own, with its files in it. */
+static int place_files(struct nl_layer *layer, const struct nl_command_spec *command,
+                       const char *folder, nl_deadline deadline, struct nl_error **err)
+{
+    if (nl_link_ask(layer->link, "exec", json_pack("{s:[s,s,s]}", "argv", "mkdir", "-p", folder),
+                    deadline, NULL, err) < 0)
+        return -1;
+    for (char **file = command->files; file && *file; file++) {
+        const char *slash = strrchr(*file, '/');
+        cleanup_free char *remote = NULL;
+        struct stat st;
+
+        if (stat(*file, &st) < 0 ||
+            asprintf(&remote, "%s/%s", folder, slash ? slash + 1 : *file) < 0)
+            return nl_fail(err, NL_EXIT_REQUEST, "cannot read %s", *file);
+        if (nl_link_put_file(layer->link, *file, remote, (int)(st.st_mode & 0777), deadline, err) <
+            0)
+            return -1;
+    }
+    return 0;
+}
+
+static int run_command(struct nl_stack *stack, size_t index, struct nl_error **err)
+{
+    const struct nl_command_spec *command = &stack->scenario->commands[index];
+    struct nl_layer *layer = find_layer(stack, command->layer);
+    nl_deadline deadline = within_run(stack, command->timeout_s + REPLY_S);
+    cleanup_free char *folder = NULL;
+    cleanup_json json_t *reply = NULL;
+    int rc;
+
+    if (!layer || asprintf(&folder, COMMAND_FOLDER "-%zu", index) < 0)
+        return nl_fail(err, NL_EXIT_REQUEST, "command %s: no layer %s", command->name,
+                       command->layer);
+    nl_progress_update("%s at %s", command->name, command->layer);
+    rc = place_files(layer, command, folder, deadline, err);
+    if (rc == 0)
+        rc = nl_link_ask(layer->link, "exec",
+                         json_pack("{s:o, s:s, s:f, s:i}", "argv", argv_json(command->argv),
+                                   "directory", folder, "timeout_s", command->timeout_s,
+                                   "output_limit", COMMAND_OUTPUT_MAX),
+                         deadline, &reply, err);
+    nl_document_command(stack->document, command->name, command->layer, command->argv,
+                        command->skip_codes, command->n_skip_codes, reply, *err);
+    if (rc == 0)
+        return 0;
+    nl_wrap(err, "command %s at %s", command->name, command->layer);
+    /* The agent said no (no such program): a result. Silence: the layer is lost. */
+    if (nl_link_alive(layer->link) && nl_deadline_left_ms(deadline) > 0 && !nl_interrupted()) {
+        nl_error_free(err);
+        return 0;
+    }
+    return lost_layer(layer, "commands", err);
+}
+
+int nl_work_commands(struct nl_stack *stack, struct nl_error **err)
+{
+    if (stack->scenario->n_commands == 0)
+        return 0;
+    nl_progress_begin("commands");
+    for (size_t i = 0; i < stack->scenario->n_commands; i++)
+        if (run_command(stack, i, err) < 0)
+            return -1;
+    nl_progress_end("%zu run", stack->scenario->n_commands);
+    return 0;
+}
+
+int nl_work_collect(struct nl_stack *stack, struct nl_error **err)
+{
+    struct nl_error *first = NULL;
+
+    nl_progress_begin("collecting logs and counters");
+    for (size_t i = stack->n_layers; i-- > 0;) {
+        cleanup_error struct nl_error *one = NULL;
+        struct nl_layer *layer = &stack->layers[i];
+
+        if (!layer->link || is_in_state(layer, NL_LAYER_NOT_REACHED))
+            continue;
+        nl_progress_update("%s", layer->spec->name);
+        nl_layer_count_exits(layer, "end");
+        if (nl_layer_read_log(layer, &one) < 0 && !first)
+            first = nl_steal(&one);
+        if (i + 1 < stack->n_layers && is_in_state(&stack->layers[i + 1], NL_LAYER_UP))
+            nl_warm_keep(layer);
+    }
+    nl_progress_end("done");
+    if (first && err)
+        *err = first;
+    return first ? -1 : 0;
+}

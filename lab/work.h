@@ -1,0 +1,21 @@
+/*
+ * work.h - what is done on a stack that is up: benchmarks, commands, and collecting the evidence.
+ */
+#ifndef NL_WORK_H
+#define NL_WORK_H
+
+#include "stack.h"
+
+/* The scenario's benchmarks, each at every layer before the next one, so that drift of this machine
+   hits all layers alike. */
+int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err);
+
+/* The scenario's commands, in order. A command that fails is a result; only a layer that no longer
+   answers is an error. */
+int nl_work_commands(struct nl_stack *stack, struct nl_error **err);
+
+/* Kernel logs and exit counters of every layer that is up, into the document; what libvirt learned,
+   into the store. Goes on past a layer that does not answer and then fails with the first error. */
+int nl_work_collect(struct nl_stack *stack, struct nl_error **err);
+
+#endif
