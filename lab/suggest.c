@@ -4,6 +4,7 @@
 #include "suggest.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -41,6 +42,14 @@ static size_t distance(const char *a, const char *b)
     return table[n][m];
 }
 
+/* "memory" for "memory_mib": the unit left out. */
+static bool lacks_unit(const char *word, const char *known)
+{
+    size_t length = strlen(word);
+
+    return strncmp(word, known, length) == 0 && known[length] == '_';
+}
+
 const char *nl_suggest(const char *word, const char *const *words)
 {
     size_t length = strlen(word);
@@ -53,6 +62,8 @@ const char *nl_suggest(const char *word, const char *const *words)
     for (; *words; words++) {
         if (strlen(*words) > WORD_MAX)
             continue;
+        if (lacks_unit(word, *words))
+            return *words;
         size_t d = distance(word, *words);
         /* As many edits as letters would make any short word a suggestion. */
         if (d <= limit && d < strlen(*words)) {
