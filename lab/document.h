@@ -117,9 +117,6 @@ int nl_document_write(const json_t *document, const char *path, struct nl_error 
    line or JSON path. Numbers and texts in it are still untrusted. New reference. */
 int nl_document_load(const char *path, json_t **document, struct nl_error **err);
 
-/* Does DOCUMENT have the shape? Errors name the JSON path. */
-int nl_document_validate(const json_t *document, struct nl_error **err);
-
 /* TEXT as a JSON string, whatever its bytes: what is not UTF-8 becomes \xNN. NULL gives null. */
 json_t *nl_document_text(const char *text);
 

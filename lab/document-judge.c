@@ -1,0 +1,156 @@
+/*
+ * document-judge.c - the verdict of a run, from what its document holds: see document.h.
+ */
+#include "dig.h"
+#include "document.h"
+
+#include <string.h>
+
+#define NAMES_SHOWN 3
+
+struct count {
+    size_t passed;
+    size_t failed;
+    size_t errors;
+    size_t skipped;
+    const json_t *first_failed;
+    const json_t *first_error;
+};
+
+static struct count count_checks(const json_t *document)
+{
+    struct count count = {0};
+    size_t i;
+    json_t *check;
+
+    json_array_foreach(json_object_get(document, "checks"), i, check)
+    {
+        const char *verdict = nl_dig_string(check, "verdict", "error");
+
+        if (strcmp(verdict, "pass") == 0) {
+            count.passed++;
+        } else if (strcmp(verdict, "skip") == 0) {
+            count.skipped++;
+        } else if (strcmp(verdict, "fail") == 0) {
+            count.failed++;
+            count.first_failed = count.first_failed ? count.first_failed : check;
+        } else {
+            count.errors++;
+            count.first_error = count.first_error ? count.first_error : check;
+        }
+    }
+    return count;
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* "2 of 24 checks failed: a, b" */
+static char *failed_summary(const json_t *document, const struct count *count)
+{
+    size_t total = count->passed + count->failed + count->errors + count->skipped;
+    size_t shown = 0;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    size_t i;
+    json_t *check;
+
+    if (!out)
+        return NULL;
+    fprintf(out, "%zu of %zu check%s failed: ", count->failed, total, plural(total));
+    json_array_foreach(json_object_get(document, "checks"), i, check)
+    {
+        if (!nl_dig_is(check, "verdict", "fail"))
+            continue;
+        if (shown == NAMES_SHOWN) {
+            fputs(", ...", out);
+            break;
+        }
+        fprintf(out, "%s%s", shown++ ? ", " : "", nl_dig_string(check, "name", "?"));
+    }
+    fclose(out);
+    return text;
+}
+
+static char *failure_summary(const json_t *failure)
+{
+    char *text = NULL;
+
+    if (asprintf(&text, "%s%s%s: %s", nl_dig_string(failure, "layer", "the run"),
+                 nl_dig(failure, "phase") ? ", " : "", nl_dig_string(failure, "phase", ""),
+                 nl_dig_string(failure, "message", "failed")) < 0)
+        return NULL;
+    return text;
+}
+
+/* A document without any check proves nothing, unless none was asked for. */
+static bool proves_nothing(const json_t *document, const struct count *count)
+{
+    bool none = count->passed + count->failed + count->errors + count->skipped == 0;
+
+    return none && !json_is_false(nl_dig(document, "scenario.default_checks"));
+}
+
+static void set_verdict(json_t *document, const char *status, enum nl_exit exit_status,
+                        const char *summary, const char *next)
+{
+    json_object_set_new(document, "verdict",
+                        json_pack("{s:s, s:i, s:o, s:o}", "status", status, "exit",
+                                  (int)exit_status, "summary", nl_document_text(summary), "next",
+                                  nl_document_text(next)));
+}
+
+static const char *hint_of(const json_t *failure, const json_t *check, const char *fallback)
+{
+    const char *hint = nl_dig_string(check, "hint", NULL);
+
+    return nl_dig_string(failure, "hint", hint ? hint : fallback);
+}
+
+static void judge_error(json_t *document, const struct count *count, const json_t *failure)
+{
+    cleanup_free char *summary = NULL;
+
+    if (failure)
+        summary = failure_summary(failure);
+    else if (count->errors > 0 &&
+             asprintf(&summary, "%zu check%s could not be evaluated, the first is %s",
+                      count->errors, plural(count->errors),
+                      nl_dig_string(count->first_error, "name", "?")) < 0)
+        summary = NULL;
+    set_verdict(
+        document, "error", NL_EXIT_LAB, summary ? summary : "no check was evaluated",
+        hint_of(failure, count->first_error, "read the consoles and kernel logs listed above"));
+}
+
+void nl_document_judge(json_t *document)
+{
+    const json_t *failure = nl_dig(document, "failure");
+    struct count count = count_checks(document);
+    cleanup_free char *summary = NULL;
+
+    if (nl_dig_true(document, "run.interrupted")) {
+        set_verdict(document, "interrupted", NL_EXIT_INTERRUPTED, "interrupted before it was done",
+                    "run it again");
+    } else if (count.failed > 0) {
+        summary = failed_summary(document, &count);
+        set_verdict(document, "failed", NL_EXIT_CHECK_FAILED, summary,
+                    hint_of(NULL, count.first_failed,
+                            "read what the failed check says, and that layer's kernel log"));
+    } else if (failure || count.errors > 0 || proves_nothing(document, &count)) {
+        judge_error(document, &count, failure);
+    } else {
+        if (asprintf(&summary, "%zu check%s passed", count.passed, plural(count.passed)) < 0)
+            summary = NULL;
+        set_verdict(document, "passed", NL_EXIT_PASSED, summary,
+                    "nothing to repair; `nestlab report` prints this again from document.json");
+    }
+}
+
+enum nl_exit nl_document_exit(const json_t *document)
+{
+    return (enum nl_exit)(int)nl_dig_number(document, "verdict.exit", NL_EXIT_LAB);
+}

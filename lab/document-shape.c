@@ -1,0 +1,295 @@
+/*
+ * document-shape.c - the shape of a document as tables: see document-shape.h. What the tables say
+ * is what docs/document.schema.json says.
+ */
+#include "document-shape.h"
+#include "document.h"
+
+#include <string.h>
+
+/* Types, a bit each. */
+enum {
+    OBJECT = 1 << 0,
+    ARRAY = 1 << 1,
+    STRING = 1 << 2,
+    NUMBER = 1 << 3,
+    BOOLEAN = 1 << 4,
+    NONE = 1 << 5, /* null */
+    NEEDED = 1 << 6,
+};
+
+/* One member of an object, or (KEY NULL in ITEMS) an array's element. */
+struct shape {
+    const char *key;
+    int types;
+    const struct shape *members; /* of an object; ends with an entry of no types */
+    const struct shape *items;   /* of an array: one entry */
+    const char *const *values;   /* allowed strings, or NULL: any */
+};
+
+static const struct {
+    int type;
+    const char *name;
+} type_names[] = {
+    {OBJECT, "an object"}, {ARRAY, "an array"},    {STRING, "a string"},
+    {NUMBER, "a number"},  {BOOLEAN, "a boolean"}, {NONE, "null"},
+};
+
+static const char *const states[] = {NL_LAYER_UP, NL_LAYER_FAILED, NL_LAYER_NOT_REACHED,
+                                     NL_LAYER_GONE, NULL};
+static const char *const verdicts[] = {"pass", "fail", "error", "skip", NULL};
+static const char *const statuses[] = {"passed", "failed", "error", "interrupted", NULL};
+static const char *const moments[] = {"created", "ready", "end", NULL};
+
+static const struct shape text = {NULL, STRING, NULL, NULL, NULL};
+static const struct shape number = {NULL, NUMBER, NULL, NULL, NULL};
+
+static const struct shape nestlab[] = {
+    {"document", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"version", STRING, NULL, NULL, NULL},
+    {0},
+};
+
+static const struct shape l0[] = {
+    {"asked", STRING | NONE, NULL, NULL, NULL},
+    {"taken", STRING | NONE, NULL, NULL, NULL},
+    {"why", STRING | NONE, NULL, NULL, NULL},
+    {0},
+};
+
+static const struct shape run[] = {
+    {"id", STRING | NEEDED, NULL, NULL, NULL},    {"started", STRING, NULL, NULL, NULL},
+    {"seconds", NUMBER | NONE, NULL, NULL, NULL}, {"command", ARRAY, NULL, &text, NULL},
+    {"interrupted", BOOLEAN, NULL, NULL, NULL},   {"l0", OBJECT | NONE, l0, NULL, NULL},
+    {"host", OBJECT, NULL, NULL, NULL},           {0},
+};
+
+static const struct shape phase_members[] = {
+    {"layer", STRING | NONE, NULL, NULL, NULL},     {"name", STRING | NEEDED, NULL, NULL, NULL},
+    {"start_s", NUMBER | NEEDED, NULL, NULL, NULL}, {"seconds", NUMBER | NONE, NULL, NULL, NULL},
+    {"cut_short", BOOLEAN, NULL, NULL, NULL},       {0},
+};
+static const struct shape phase = {NULL, OBJECT, phase_members, NULL, NULL};
+
+static const struct shape record_members[] = {
+    {"seq", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"level", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"time_us", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"text", STRING | NEEDED, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape record = {NULL, OBJECT, record_members, NULL, NULL};
+
+static const struct shape log_members[] = {
+    {"records", ARRAY | NEEDED, NULL, &record, NULL},
+    {"lost", NUMBER | NEEDED, NULL, NULL, NULL},
+    {0},
+};
+
+static const struct shape exit_members[] = {
+    {"when", STRING | NEEDED, NULL, NULL, moments},
+    {"at_s", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"counters", OBJECT | NEEDED, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape exits = {NULL, OBJECT, exit_members, NULL, NULL};
+
+static const struct shape benchmark_members[] = {
+    {"name", STRING | NEEDED, NULL, NULL, NULL},
+    {"unit", STRING | NEEDED, NULL, NULL, NULL},
+    {"samples", ARRAY | NEEDED, NULL, &number, NULL},
+    {"skipped", STRING | NONE, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape benchmark = {NULL, OBJECT, benchmark_members, NULL, NULL};
+
+static const struct shape layer_members[] = {
+    {"name", STRING | NEEDED, NULL, NULL, NULL},
+    {"index", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"state", STRING | NEEDED, NULL, NULL, states},
+    {"image", OBJECT | NONE, NULL, NULL, NULL},
+    {"domain", OBJECT | NONE, NULL, NULL, NULL},
+    {"facts", OBJECT | NONE, NULL, NULL, NULL},
+    {"log", OBJECT | NONE, log_members, NULL, NULL},
+    {"exits", ARRAY, NULL, &exits, NULL},
+    {"benchmarks", ARRAY, NULL, &benchmark, NULL},
+    {"files", OBJECT, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape layer = {NULL, OBJECT, layer_members, NULL, NULL};
+
+static const struct shape command_members[] = {
+    {"name", STRING | NEEDED, NULL, NULL, NULL},
+    {"layer", STRING | NONE, NULL, NULL, NULL},
+    {"argv", ARRAY, NULL, &text, NULL},
+    {"exit", NUMBER | NONE, NULL, NULL, NULL},
+    {"signal", NUMBER | NONE, NULL, NULL, NULL},
+    {"timed_out", BOOLEAN, NULL, NULL, NULL},
+    {"seconds", NUMBER, NULL, NULL, NULL},
+    {"stdout", STRING, NULL, NULL, NULL},
+    {"stderr", STRING, NULL, NULL, NULL},
+    {"truncated", BOOLEAN, NULL, NULL, NULL},
+    {"verdict", STRING | NEEDED, NULL, NULL, verdicts},
+    {"message", STRING | NONE, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape command = {NULL, OBJECT, command_members, NULL, NULL};
+
+static const struct shape check_members[] = {
+    {"name", STRING | NEEDED, NULL, NULL, NULL},
+    {"layer", STRING | NONE, NULL, NULL, NULL},
+    {"verdict", STRING | NEEDED, NULL, NULL, verdicts},
+    {"explanation", STRING | NONE, NULL, NULL, NULL},
+    {"hint", STRING | NONE, NULL, NULL, NULL},
+    {"message", STRING | NONE, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape check = {NULL, OBJECT, check_members, NULL, NULL};
+
+static const struct shape slowdown_members[] = {
+    {"benchmark", STRING | NEEDED, NULL, NULL, NULL},
+    {"unit", STRING | NEEDED, NULL, NULL, NULL},
+    {"layers", ARRAY | NEEDED, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape slowdown = {NULL, OBJECT, slowdown_members, NULL, NULL};
+
+static const struct shape failure[] = {
+    {"layer", STRING | NONE, NULL, NULL, NULL},
+    {"phase", STRING | NONE, NULL, NULL, NULL},
+    {"kind", STRING | NEEDED, NULL, NULL, NULL},
+    {"message", STRING | NEEDED, NULL, NULL, NULL},
+    {"hint", STRING | NONE, NULL, NULL, NULL},
+    {"console_tail", ARRAY, NULL, &text, NULL},
+    {0},
+};
+
+static const struct shape verdict[] = {
+    {"status", STRING | NEEDED, NULL, NULL, statuses},
+    {"exit", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"summary", STRING | NEEDED, NULL, NULL, NULL},
+    {"next", STRING | NONE, NULL, NULL, NULL},
+    {0},
+};
+
+static const struct shape document_members[] = {
+    {"nestlab", OBJECT | NEEDED, nestlab, NULL, NULL},
+    {"run", OBJECT | NEEDED, run, NULL, NULL},
+    {"scenario", OBJECT | NEEDED, NULL, NULL, NULL},
+    {"phases", ARRAY | NEEDED, NULL, &phase, NULL},
+    {"layers", ARRAY | NEEDED, NULL, &layer, NULL},
+    {"commands", ARRAY | NEEDED, NULL, &command, NULL},
+    {"checks", ARRAY | NEEDED, NULL, &check, NULL},
+    {"slowdown", ARRAY | NEEDED, NULL, &slowdown, NULL},
+    {"failure", OBJECT | NONE | NEEDED, failure, NULL, NULL},
+    {"verdict", OBJECT | NONE | NEEDED, verdict, NULL, NULL},
+    {0},
+};
+static const struct shape whole = {NULL, OBJECT, document_members, NULL, NULL};
+
+static int type_of(const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return OBJECT;
+    case JSON_ARRAY:
+        return ARRAY;
+    case JSON_STRING:
+        return STRING;
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return NUMBER;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return BOOLEAN;
+    default:
+        return NONE;
+    }
+}
+
+static int fail_type(const struct nl_json_place *at, int types, int found, struct nl_error **err)
+{
+    const char *found_name = "";
+    char allowed[128] = "";
+
+    for (size_t i = 0; i < sizeof(type_names) / sizeof(type_names[0]); i++) {
+        if (type_names[i].type == found)
+            found_name = type_names[i].name;
+        if (!(types & type_names[i].type))
+            continue;
+        if (*allowed)
+            strcat(allowed, " or ");
+        strcat(allowed, type_names[i].name);
+    }
+    return nl_fail_at(err, at, "must be %s, not %s", allowed, found_name);
+}
+
+static int fail_value(const struct nl_json_place *at, const struct shape *shape, const char *found,
+                      struct nl_error **err)
+{
+    cleanup_free char *quoted = nl_quote(found);
+
+    nl_fail_at(err, at, "cannot be %s", quoted ? quoted : "this");
+    return nl_hint(err, "allowed: %s, %s, %s%s%s", shape->values[0], shape->values[1],
+                   shape->values[2], shape->values[3] ? ", " : "",
+                   shape->values[3] ? shape->values[3] : "");
+}
+
+static int match(const json_t *value, const struct shape *shape, const struct nl_json_place *at,
+                 struct nl_error **err);
+
+static int match_members(const json_t *object, const struct shape *members,
+                         const struct nl_json_place *at, struct nl_error **err)
+{
+    for (; members->types; members++) {
+        const json_t *value = json_object_get(object, members->key);
+        struct nl_json_place place = nl_json_key(at, members->key);
+
+        if (!value && members->types & NEEDED)
+            return nl_fail_at(err, at, "has no \"%s\"", members->key);
+        if (value && match(value, members, &place, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int match(const json_t *value, const struct shape *shape, const struct nl_json_place *at,
+                 struct nl_error **err)
+{
+    size_t i;
+    json_t *item;
+
+    if (!(shape->types & type_of(value)))
+        return fail_type(at, shape->types, type_of(value), err);
+    if (shape->members && json_is_object(value))
+        return match_members(value, shape->members, at, err);
+    if (shape->values && json_is_string(value)) {
+        for (const char *const *v = shape->values; *v; v++)
+            if (strcmp(*v, json_string_value(value)) == 0)
+                return 0;
+        return fail_value(at, shape, json_string_value(value), err);
+    }
+    if (!shape->items)
+        return 0;
+    json_array_foreach(value, i, item)
+    {
+        struct nl_json_place place = nl_json_index(at, i);
+
+        if (match(item, shape->items, &place, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int nl_document_shape(const json_t *document, const struct nl_json_source *source,
+                      struct nl_error **err)
+{
+    struct nl_json_place root = nl_json_root(source);
+    const json_t *version = json_object_get(json_object_get(document, "nestlab"), "document");
+
+    /* First: another version is allowed another shape. */
+    if (json_is_integer(version) && json_integer_value(version) != NL_DOCUMENT_VERSION)
+        return nl_fail(err, NL_EXIT_REQUEST, "%s: document version %lld; this nestlab reads %d",
+                       source->name, (long long)json_integer_value(version), NL_DOCUMENT_VERSION);
+    return match(document, &whole, &root, err);
+}

@@ -1,0 +1,153 @@
+/*
+ * slowdown.c - what each layer costs: see slowdown.h.
+ */
+#include "slowdown.h"
+#include "cleanup.h"
+#include "dig.h"
+#include "stats.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A document that nobody vouches for may hold a billion samples. */
+#define SAMPLES_MAX 100000
+
+/* Units in which more is better. */
+static const char *const rates[] = {"MB/s", "MiB/s", "GB/s", "GiB/s", "B/s", "ops/s", "1/s"};
+
+struct series {
+    const char *layer;
+    double *samples;
+    size_t n;
+};
+
+static bool is_rate(const char *unit)
+{
+    for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+        if (strcmp(rates[i], unit) == 0)
+            return true;
+    return false;
+}
+
+static const json_t *find_benchmark(const json_t *layer, const char *name, const char *unit)
+{
+    size_t i;
+    json_t *benchmark;
+
+    json_array_foreach(json_object_get(layer, "benchmarks"), i, benchmark)
+    {
+        if (nl_dig_is(benchmark, "name", name) && nl_dig_is(benchmark, "unit", unit))
+            return benchmark;
+    }
+    return NULL;
+}
+
+static void read_series(const json_t *layer, const json_t *benchmark, struct series *series)
+{
+    const json_t *samples = json_object_get(benchmark, "samples");
+    size_t size = json_array_size(samples);
+    size_t i;
+    json_t *sample;
+
+    *series = (struct series){.layer = nl_dig_string(layer, "name", "?")};
+    size = size > SAMPLES_MAX ? SAMPLES_MAX : size;
+    series->samples = calloc(size ? size : 1, sizeof(double));
+    json_array_foreach(samples, i, sample)
+    {
+        if (series->samples && series->n < size && json_is_number(sample))
+            series->samples[series->n++] = json_number_value(sample);
+    }
+}
+
+/* Absent where it is no number: JSON has no NAN, and null says "not known". */
+static void set_real(json_t *object, const char *key, double value)
+{
+    json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+static json_t *ratio_json(const struct series *layer, const struct series *base, bool rate)
+{
+    const struct series *top = rate ? base : layer;
+    const struct series *bottom = rate ? layer : base;
+    struct nl_ratio ratio;
+    json_t *json;
+
+    if (!base || base->n == 0)
+        return json_null();
+    ratio = nl_ratio_of_medians(top->samples, top->n, bottom->samples, bottom->n);
+    if (!isfinite(ratio.value))
+        return json_null();
+    json = json_object();
+    set_real(json, "ratio", ratio.value);
+    set_real(json, "low", ratio.interval.low);
+    set_real(json, "high", ratio.interval.high);
+    json_object_set_new(json, "unstable", json_boolean(ratio.unstable));
+    return json;
+}
+
+static json_t *layer_json(const struct series *series, const struct series *l0,
+                          const struct series *below, bool rate)
+{
+    struct nl_summary summary = nl_summarize(series->samples, series->n);
+    json_t *json = json_pack("{s:s, s:I}", "layer", series->layer, "n", (json_int_t)summary.n);
+
+    set_real(json, "median", summary.median);
+    set_real(json, "mad", summary.mad);
+    set_real(json, "low", summary.interval.low);
+    set_real(json, "high", summary.interval.high);
+    json_object_set_new(json, "unstable", json_boolean(summary.unstable));
+    json_object_set_new(json, "to_l0", ratio_json(series, l0, rate));
+    json_object_set_new(json, "to_below", ratio_json(series, below, rate));
+    return json;
+}
+
+/* One benchmark through all layers; NULL if no layer has samples of it. */
+static json_t *benchmark_json(const json_t *document, const char *name, const char *unit)
+{
+    const json_t *layers = json_object_get(document, "layers");
+    size_t n = json_array_size(layers);
+    struct series *all = calloc(n ? n : 1, sizeof(*all));
+    cleanup_json json_t *elements = json_array();
+
+    for (size_t i = 0; all && i < n; i++) {
+        const json_t *layer = json_array_get(layers, i);
+
+        read_series(layer, find_benchmark(layer, name, unit), &all[i]);
+        if (all[i].n > 0)
+            json_array_append_new(elements, layer_json(&all[i], i > 0 ? &all[0] : NULL,
+                                                       i > 0 ? &all[i - 1] : NULL, is_rate(unit)));
+    }
+    for (size_t i = 0; all && i < n; i++)
+        free(all[i].samples);
+    free(all);
+    if (json_array_size(elements) == 0)
+        return NULL;
+    return json_pack("{s:s, s:s, s:b, s:O}", "benchmark", name, "unit", unit, "higher_is_worse",
+                     !is_rate(unit), "layers", elements);
+}
+
+json_t *nl_slowdown(const json_t *document)
+{
+    cleanup_json json_t *seen = json_object();
+    json_t *slowdown = json_array();
+    size_t i, k;
+    json_t *layer, *benchmark;
+
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
+    {
+        json_array_foreach(json_object_get(layer, "benchmarks"), k, benchmark)
+        {
+            const char *name = nl_dig_string(benchmark, "name", NULL);
+            const char *unit = nl_dig_string(benchmark, "unit", "");
+            json_t *entry;
+
+            if (!name || json_object_get(seen, name))
+                continue;
+            json_object_set_new(seen, name, json_true());
+            entry = benchmark_json(document, name, unit);
+            if (entry)
+                json_array_append_new(slowdown, entry);
+        }
+    }
+    return slowdown;
+}
