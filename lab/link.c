@@ -18,7 +18,8 @@
 
 #define QUEUE_LIMIT (2 * (size_t)NL_PROTOCOL_LINE_MAX)
 #define TICK_S 0.5
-#define HELLO_S 1.0
+#define HELLO_FIRST_S 1.0
+#define HELLO_MAX_S 5.0
 
 /* A line buffer above this size is given back once its line is done. */
 #define BUFFER_KEPT (256 * 1024)
@@ -364,6 +365,31 @@ int nl_link_ask(struct nl_link *link, const char *op, json_t *arguments, nl_dead
     return rc < 0 ? nl_wrap(err, "asking for %s", op) : 0;
 }
 
+/* When to say hello again: in growing steps, because a guest that boots for minutes keeps them all
+   and a stream holds only some hundred unread; at once when something was heard after the last one.
+ */
+struct hello {
+    nl_deadline due;
+    double step_s;
+    int64_t said_ms;
+};
+
+static bool hello_is_due(const struct hello *hello, struct nl_link *link)
+{
+    int64_t now = nl_now_ms();
+    bool heard = nl_link_last_heard_ms(link) > hello->said_ms;
+
+    return now >= hello->due || (heard && now - hello->said_ms >= HELLO_FIRST_S * 1000);
+}
+
+static int say_hello(struct hello *hello, struct nl_link *link, struct nl_error **err)
+{
+    hello->said_ms = nl_now_ms();
+    hello->due = nl_deadline_in(hello->step_s);
+    hello->step_s = hello->step_s * 1.5 < HELLO_MAX_S ? hello->step_s * 1.5 : HELLO_MAX_S;
+    return send_request(link, "hello", NULL, true, err);
+}
+
 /* One round of hellos. A reply to any of them will do: a slow layer may answer the first one when
    the third is on its way, and while it is not there yet the stream may keep or lose what was sent.
  */
@@ -371,17 +397,14 @@ static int greet(struct nl_link *link, nl_deadline deadline,
                  int (*tick)(void *data, struct nl_error **err), void *data, json_t **reply,
                  struct nl_error **err)
 {
-    nl_deadline next_hello = 0;
+    struct hello hello = {.step_s = HELLO_FIRST_S};
 
     for (;;) {
         nl_deadline until = nl_deadline_in(TICK_S);
         int rc;
 
-        if (next_hello <= nl_now_ms()) {
-            if (send_request(link, "hello", NULL, true, err) < 0)
-                return -1;
-            next_hello = nl_deadline_in(HELLO_S);
-        }
+        if (hello_is_due(&hello, link) && say_hello(&hello, link, err) < 0)
+            return -1;
         rc = await_reply(link, until < deadline ? until : deadline, reply, err);
         if (rc != 0)
             return rc;

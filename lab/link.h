@@ -20,7 +20,8 @@ typedef void nl_link_event(const json_t *event, void *data);
 
 /* Open the virtio-serial port PORT (NL_PROTOCOL_PORT) of a running DOMAIN. The stream is taken over
    if somebody else had it (VIR_DOMAIN_CHANNEL_FORCE). Takes its own reference on the domain. Does
-   not wait for the agent. */
+   not wait for the agent. Do not take over from a link of this same process: libvirt 9.0's embedded
+   driver frees the stream under its reader. */
 int nl_link_open_serial(virDomainPtr domain, const char *port, nl_link_event *on_event, void *data,
                         struct nl_link **link, struct nl_error **err);
 
@@ -34,7 +35,10 @@ struct nl_ssh;
 int nl_link_open_ssh(struct nl_ssh *ssh, const char *remote_command, nl_link_event *on_event,
                      void *data, struct nl_link **link, struct nl_error **err);
 
-/* Ask: OP with ARGUMENTS (an object or NULL; the reference is consumed). RESULT gets a new
+/* Keep a question under 128 KiB where it goes over a libvirt stream: libvirtd stops serving a
+   connection (all of it) once about that much waits for a guest that does not read.
+
+   Ask: OP with ARGUMENTS (an object or NULL; the reference is consumed). RESULT gets a new
    reference to the reply's "result" (may be NULL). Fails when the deadline passes (a late reply is
    dropped), the stream ends, or the agent says no (its message and hint are passed on). */
 int nl_link_ask(struct nl_link *link, const char *op, json_t *arguments, nl_deadline deadline,

@@ -15,7 +15,7 @@
 
 #define READ_SIZE (64 * 1024)
 #define STOP_THREADS_S 2.0
-#define STOP_CARRIER_S 2.0
+#define STOP_CARRIER_S 1.0
 
 struct chunk {
     struct chunk *next;

@@ -479,7 +479,7 @@ static void write_file(const char *path, size_t size)
 
 static void test_put_file(void **state)
 {
-    static const size_t sizes[] = {0, 1, 2, 3, 192 * 1024 - 1, 192 * 1024, 192 * 1024 + 1, 1000000};
+    static const size_t sizes[] = {0, 1, 2, 3, 96 * 1024 - 1, 96 * 1024, 96 * 1024 + 1, 1000000};
     cleanup_link struct nl_link *link = open_link("", NULL, NULL);
     char path[] = "/tmp/test-link-XXXXXX";
     cleanup_error struct nl_error *err = NULL;
