@@ -414,19 +414,28 @@ static int fail_unknown(const struct nl_record *record, const struct nl_json_pla
 }
 
 static int decode_fallback(const struct nl_field *field, const struct nl_json_place *at, void *into,
+                           struct nl_error **err);
+
+/* An absent record still has the defaults of its fields. */
+static int decode_fallbacks(const struct nl_record *record, const struct nl_json_place *at,
+                            void *into, struct nl_error **err)
+{
+    for (const struct nl_field *f = record->fields; f->key; f++)
+        if (decode_fallback(f, at, into, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int decode_fallback(const struct nl_field *field, const struct nl_json_place *at, void *into,
                            struct nl_error **err)
 {
     json_error_t error;
     cleanup_json json_t *value = NULL;
 
-    if (!field->fallback) {
-        /* An absent record still has the defaults of its fields. */
-        for (const struct nl_field *f = field->record ? field->record->fields : NULL;
-             field->type == NL_FIELD_RECORD && f->key; f++)
-            if (decode_fallback(f, at, (char *)into + field->offset, err) < 0)
-                return -1;
+    if (field->type == NL_FIELD_RECORD)
+        return decode_fallbacks(field->record, at, (char *)into + field->offset, err);
+    if (!field->fallback)
         return 0;
-    }
     value = json_loads(field->fallback, JSON_DECODE_ANY, &error);
     if (!value)
         return nl_fail(err, NL_EXIT_LAB, "the default of %s: %s", field->key, error.text);

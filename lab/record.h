@@ -36,20 +36,20 @@ struct nl_record;
 struct nl_field {
     const char *key;
     enum nl_field_type type;
-    size_t offset;       /* of the member in the structure */
-    size_t count_offset; /* INTS, RECORDS: of the size_t with the number of elements */
-    bool required;
-    bool unique;                 /* TEXTS: no element twice */
+    enum nl_path_kind path;      /* TEXT, TEXTS */
+    size_t offset;               /* of the member in the structure */
+    size_t count_offset;         /* INTS, RECORDS: of the size_t with the number of elements */
     double low, high;            /* INT, NUMBER, INTS: the least and the greatest value */
     size_t min_count, max_count; /* TEXTS, INTS, RECORDS: elements; max_count 0: NL_COUNT_MAX */
+    size_t max_length;           /* TEXT, TEXTS: bytes; 0: NL_TEXT_MAX */
     const char *const *choices;  /* TEXT: the only values allowed, NULL-terminated */
     const char *pattern;         /* TEXT, TEXTS: POSIX extended expression for the whole string */
     const char *allowed;         /* ... and what it means, in words */
     const char *word;            /* TEXTS: a string that may stand in place of the array */
-    enum nl_path_kind path;      /* TEXT, TEXTS */
-    size_t max_length;           /* TEXT, TEXTS: bytes; 0: NL_TEXT_MAX */
     const struct nl_record *record; /* RECORD, RECORDS */
     const char *fallback;           /* the default as JSON; NULL: zero, NULL or empty */
+    bool required;
+    bool unique; /* TEXTS: no element twice */
 };
 
 #define NL_TEXT_MAX 1024
