@@ -3,12 +3,11 @@
  */
 #include "document-shape.h"
 #include "document.h"
+#include "save.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define SIZE_LIMIT (256UL * 1024 * 1024)
 
@@ -73,41 +72,11 @@ int nl_document_load(const char *path, json_t **document, struct nl_error **err)
     return 0;
 }
 
-/* The rename itself is on disk only once the folder is. */
-static void sync_folder(const char *path)
-{
-    cleanup_free char *copy = strdup(path);
-    cleanup_close int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-    if (fd >= 0)
-        fsync(fd);
-}
-
-static int write_and_sync(const json_t *document, FILE *file)
-{
-    if (json_dumpf(document, file, JSON_INDENT(1)) < 0 || fputc('\n', file) == EOF ||
-        fflush(file) != 0)
-        return -1;
-    return fsync(fileno(file));
-}
-
 int nl_document_write(const json_t *document, const char *path, struct nl_error **err)
 {
-    cleanup_free char *temporary = NULL;
-    cleanup_fclose FILE *file = NULL;
-    int fd;
+    cleanup_free char *text = json_dumps(document, JSON_INDENT(1));
 
-    if (asprintf(&temporary, "%s.%d.tmp", path, (int)getpid()) < 0)
-        return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make %s", temporary);
-    file = fdopen(fd, "w");
-    if (!file || write_and_sync(document, file) < 0 || rename(temporary, path) < 0) {
-        nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write %s", path);
-        unlink(temporary);
-        return -1;
-    }
-    sync_folder(path);
-    return 0;
+    if (!text)
+        return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
+    return nl_save(path, text, strlen(text), err);
 }

@@ -1,96 +1,139 @@
 /*
- * printable.c - making guests' text printable: see printable.h.
+ * printable.c - text made fit for a terminal and for XML: see printable.h.
  */
 #include "printable.h"
+#include "cleanup.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Length of the escape sequence at TEXT, which starts with ESC: CSI ("\e[...m"), OSC and the like
-   ("\e]...\a" or "\e]...\e\\"), or two bytes ("\ec"). An unfinished one goes to the end. */
-static size_t escape_length(const unsigned char *text, size_t length)
-{
-    size_t i = 2;
+#define REPLACEMENT "\xef\xbf\xbd"
 
-    if (length < 2)
-        return length;
-    if (text[1] == '[') {
-        while (i < length && text[i] >= 0x20 && text[i] < 0x40)
-            i++;
-        return i < length ? i + 1 : length;
+/* Code points that move the cursor, reorder the line, or cannot be seen. */
+static const struct {
+    unsigned first;
+    unsigned last;
+} hidden[] = {
+    {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},   {0x200b, 0x200f},
+    {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xffff},
+};
+
+/* The code point at S and its length; a byte that starts no sequence is itself. The text is UTF-8
+   where it comes out of JSON, but nothing breaks if it is not. */
+static unsigned decode(const unsigned char *s, size_t *length)
+{
+    size_t n = s[0] < 0xc2 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 1;
+    unsigned code = n == 1 ? s[0] : s[0] & (0x7fU >> n);
+
+    *length = 1;
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return s[0];
+        code = code << 6 | (s[i] & 0x3f);
     }
-    if (strchr("]P^_X", text[1]) && text[1]) {
-        while (i < length && text[i] != '\a' && text[i] != 0x1b)
-            i++;
-        if (i + 1 < length && text[i] == 0x1b && text[i + 1] == '\\')
-            return i + 2;
-        return i < length && text[i] == '\a' ? i + 1 : i;
-    }
-    /* Intermediate bytes, as in the choice of a character set: "\e(B". */
-    if (text[1] >= 0x20 && text[1] < 0x30 && length > 2)
-        return 3;
-    return text[1] >= 0x20 && text[1] < 0x7f ? 2 : 1;
+    *length = n;
+    return code;
 }
 
-/* Length of the printable UTF-8 character at TEXT, 0 if there is none. */
-static size_t character_length(const unsigned char *text, size_t length)
+static int is_hidden(unsigned code)
 {
-    static const struct {
-        unsigned char mask, lead;
-        uint32_t least;
-    } forms[] = {{0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-
-    if (text[0] < 0x80)
-        return text[0] >= 0x20 && text[0] != 0x7f;
-    for (size_t form = 0; form < 3; form++) {
-        uint32_t point = text[0] & (unsigned char)~forms[form].mask;
-        size_t n = form + 2;
-
-        if ((text[0] & forms[form].mask) != forms[form].lead || n > length)
-            continue;
-        for (size_t i = 1; i < n; i++) {
-            if ((text[i] & 0xc0) != 0x80)
-                return 0;
-            point = point << 6 | (text[i] & 0x3f);
-        }
-        /* C1 controls steer terminals too; overlong forms, surrogates and beyond are no UTF-8. */
-        if (point < forms[form].least || point < 0xa0 || point > 0x10ffff ||
-            (point >= 0xd800 && point < 0xe000))
-            return 0;
-        return n;
-    }
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+        if (code >= hidden[i].first && code <= hidden[i].last)
+            return 1;
     return 0;
 }
 
-char *nl_printable(const char *bytes, size_t length)
+/* One character as it is shown, into PIECE; returns its columns. */
+static size_t show(const unsigned char *s, size_t *length, char piece[8])
 {
-    const unsigned char *text = (const unsigned char *)bytes;
-    char *out = malloc(length * 4 + 1);
-    size_t i = 0, o = 0;
+    unsigned code = decode(s, length);
+    int broken = *length == 1 && code >= 0x80;
+
+    if (!broken && !is_hidden(code)) {
+        memcpy(piece, s, *length);
+        piece[*length] = '\0';
+        return 1;
+    }
+    if (code == '\t') {
+        strcpy(piece, " ");
+        return 1;
+    }
+    return (size_t)snprintf(piece, 8, code <= 0xff ? "\\x%02x" : "\\u%04x", code & 0xffff);
+}
+
+char *nl_printable(const char *text, size_t columns)
+{
+    const unsigned char *s = (const unsigned char *)(text ? text : "");
+    char *result = NULL;
+    size_t size;
+    FILE *out = open_memstream(&result, &size);
+    size_t used = 0;
+    long cut_at = 0; /* where "..." still fits */
 
     if (!out)
-        abort();
-    while (length > 0 && text[length - 1] == '\r')
-        length--;
-    while (i < length) {
-        size_t n = character_length(text + i, length - i);
+        return NULL;
+    while (*s) {
+        size_t length;
+        char piece[8];
+        size_t width = show(s, &length, piece);
 
-        if (n > 0) {
-            memcpy(out + o, text + i, n);
-            o += n;
-            i += n;
-        } else if (text[i] == 0x1b) {
-            i += escape_length(text + i, length - i);
-        } else if (text[i] == '\t') {
-            out[o++] = ' ';
-            i++;
-        } else {
-            o += (size_t)sprintf(out + o, "\\x%02x", text[i++]);
-        }
+        if (columns && used + width > columns)
+            break;
+        fputs(piece, out);
+        used += width;
+        if (used + 3 <= columns)
+            cut_at = ftell(out);
+        s += length;
     }
-    out[o] = '\0';
-    return out;
+    fclose(out);
+    if (*s && result)
+        strcpy(result + cut_at, columns > 3 ? "..." : "");
+    return result;
+}
+
+/* Char in XML 1.0, 2.2. */
+static int is_xml(unsigned code)
+{
+    if (code < 0x20)
+        return code == '\t' || code == '\n' || code == '\r';
+    return code <= 0xd7ff || (code >= 0xe000 && code <= 0xfffd) ||
+           (code >= 0x10000 && code <= 0x10ffff);
+}
+
+char *nl_xml_text(const char *text, size_t limit)
+{
+    const unsigned char *s = (const unsigned char *)(text ? text : "");
+    size_t left = strlen((const char *)s);
+    char *result = NULL;
+    size_t size;
+    FILE *out = open_memstream(&result, &size);
+
+    if (!out)
+        return NULL;
+    if (left > limit) {
+        fprintf(out, "[%zu bytes left out]\n", left - limit);
+        s += left - limit;
+        while ((*s & 0xc0) == 0x80)
+            s++;
+    }
+    while (*s) {
+        size_t length;
+        unsigned code = decode(s, &length);
+
+        if ((length == 1 && code >= 0x80) || !is_xml(code))
+            fputs(REPLACEMENT, out);
+        else
+            fwrite(s, 1, length, out);
+        s += length;
+    }
+    fclose(out);
+    return result;
+}
+
+size_t nl_columns(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
 }

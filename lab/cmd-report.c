@@ -1,0 +1,121 @@
+/*
+ * cmd-report.c - `nestlab report`: reports on documents of earlier runs, one's own or somebody
+ * else's.
+ */
+#include "check.h"
+#include "cmd.h"
+#include "document.h"
+#include "report.h"
+#include "slowdown.h"
+
+#include <argp.h>
+#include <string.h>
+
+struct options {
+    char **documents;
+    bool text;
+    bool check;
+    const char *junit;
+};
+
+enum { KEY_TEXT = 't', KEY_JUNIT = 'j', KEY_CHECK = 'c' };
+
+static const struct argp_option option_table[] = {
+    {"text", KEY_TEXT, NULL, 0, "Print the text report (the default, unless --junit is given)", 0},
+    {"junit", KEY_JUNIT, "FILE", 0, "Write a JUnit XML file", 0},
+    {"check", KEY_CHECK, NULL, 0,
+     "Run this nestlab's checks again, instead of trusting the verdicts in the document", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case KEY_TEXT:
+        options->text = true;
+        return 0;
+    case KEY_JUNIT:
+        options->junit = arg;
+        return 0;
+    case KEY_CHECK:
+        options->check = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        options->documents = state->argv + state->next;
+        if (options->junit && options->documents[1])
+            argp_error(state, "--junit writes one file: give it one document");
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which document? A run writes document.json into its output folder");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .options = option_table,
+    .parser = parse_option,
+    .args_doc = "DOCUMENT...",
+    .doc = "Report on documents that runs wrote (- is standard input).\v"
+           "The exit status is that of the worst verdict: 0 all checks passed, 1 a check failed, "
+           "3 the lab could not do it, 130 interrupted; 2 if a document cannot be read.",
+};
+
+static int report(const struct options *options, const char *path, int *status,
+                  struct nl_error **err)
+{
+    cleanup_json json_t *document = NULL;
+
+    if (nl_document_load(path, &document, err) < 0)
+        return -1;
+    if (options->check) {
+        json_object_set_new(document, "slowdown", nl_slowdown(document));
+        if (nl_checks_run(document, err) < 0)
+            return -1;
+        nl_document_judge(document);
+    }
+    if (options->junit && nl_report_junit(document, options->junit, err) < 0)
+        return -1;
+    if (options->text || !options->junit)
+        nl_report_text(document, stdout, nl_report_wants_colour(stdout));
+    *status = (int)nl_document_exit(document);
+    return 0;
+}
+
+/* From harmless to worst: a document that says its lab failed says less than one with a failed
+ * check. */
+static int rank(int status)
+{
+    static const int order[] = {NL_EXIT_PASSED, NL_EXIT_INTERRUPTED, NL_EXIT_LAB,
+                                NL_EXIT_CHECK_FAILED, NL_EXIT_REQUEST};
+
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+        if (order[i] == status)
+            return (int)i;
+    return -1;
+}
+
+int nl_cmd_report(int argc, char **argv)
+{
+    struct options options = {0};
+    int worst = NL_EXIT_PASSED;
+
+    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+        return NL_EXIT_REQUEST;
+    for (char **path = options.documents; *path; path++) {
+        cleanup_error struct nl_error *err = NULL;
+        int status = NL_EXIT_LAB;
+
+        if (path != options.documents)
+            putchar('\n');
+        if (report(&options, *path, &status, &err) < 0) {
+            nl_error_print(err);
+            status = nl_error_status(err);
+        }
+        worst = rank(status) > rank(worst) ? status : worst;
+    }
+    return worst;
+}

@@ -1,0 +1,371 @@
+/*
+ * report-junit.c - a document as JUnit XML: see report.h.
+ *
+ * There is no standard; this keeps to what the Jenkins and GitLab parsers have in common:
+ * testsuites, testsuite, properties, testcase, failure, error, skipped, system-out, system-err.
+ */
+#include "dig.h"
+#include "printable.h"
+#include "report.h"
+#include "save.h"
+
+#include <libxml/xmlwriter.h>
+#include <string.h>
+#include <time.h>
+
+/* CI servers load the whole file into memory, and show the end of an output. */
+#define OUTPUT_LIMIT 100000
+#define MESSAGE_LIMIT 4000
+
+struct count {
+    int tests;
+    int failures;
+    int errors;
+    int skipped;
+    double seconds;
+};
+
+static void attribute(xmlTextWriterPtr writer, const char *name, const char *value)
+{
+    cleanup_free char *clean = nl_xml_text(value, MESSAGE_LIMIT);
+
+    xmlTextWriterWriteAttribute(writer, BAD_CAST name, BAD_CAST(clean ? clean : ""));
+}
+
+static void seconds_attribute(xmlTextWriterPtr writer, double seconds)
+{
+    /* Also keeps out what a document may claim that is no time at all. */
+    xmlTextWriterWriteFormatAttribute(writer, BAD_CAST "time", "%.3f",
+                                      seconds >= 0 && seconds < 1e9 ? seconds : 0.0);
+}
+
+static void content(xmlTextWriterPtr writer, const char *text)
+{
+    cleanup_free char *clean = nl_xml_text(text, OUTPUT_LIMIT);
+
+    xmlTextWriterWriteString(writer, BAD_CAST(clean ? clean : ""));
+}
+
+static void element(xmlTextWriterPtr writer, const char *name, const char *text)
+{
+    if (!text || !*text)
+        return;
+    xmlTextWriterStartElement(writer, BAD_CAST name);
+    content(writer, text);
+    xmlTextWriterEndElement(writer);
+}
+
+static void start(xmlTextWriterPtr writer, const char *name)
+{
+    xmlTextWriterStartElement(writer, BAD_CAST name);
+}
+
+static void end(xmlTextWriterPtr writer)
+{
+    xmlTextWriterEndElement(writer);
+}
+
+/* Does the check belong into LAYER's suite (NULL: the run's)? */
+static bool belongs(const json_t *document, const json_t *check, const char *layer)
+{
+    const char *of = nl_dig_string(check, "layer", NULL);
+
+    if (layer)
+        return of && strcmp(of, layer) == 0;
+    return !nl_dig_layer(document, of);
+}
+
+static void count_verdict(struct count *count, const char *verdict)
+{
+    count->tests++;
+    if (strcmp(verdict, "fail") == 0)
+        count->failures++;
+    else if (strcmp(verdict, "skip") == 0)
+        count->skipped++;
+    else if (strcmp(verdict, "pass") != 0)
+        count->errors++;
+}
+
+static const char *stack_verdict(const json_t *document)
+{
+    return nl_dig(document, "failure") || nl_dig_true(document, "run.interrupted") ? "error"
+                                                                                   : "pass";
+}
+
+static double layer_seconds(const json_t *document, const char *layer)
+{
+    double seconds = 0;
+    size_t i;
+    json_t *phase;
+
+    json_array_foreach(json_object_get(document, "phases"), i, phase)
+    {
+        if (nl_dig_is(phase, "layer", layer))
+            seconds += nl_dig_number(phase, "seconds", 0);
+    }
+    return seconds;
+}
+
+static struct count count_suite(const json_t *document, const char *layer)
+{
+    struct count count = {0};
+    size_t i;
+    json_t *check;
+
+    if (!layer)
+        count_verdict(&count, stack_verdict(document));
+    json_array_foreach(json_object_get(document, "checks"), i, check)
+    {
+        if (belongs(document, check, layer))
+            count_verdict(&count, nl_dig_string(check, "verdict", "error"));
+    }
+    count.seconds =
+        layer ? layer_seconds(document, layer) : nl_dig_number(document, "run.seconds", 0);
+    return count;
+}
+
+static void write_count(xmlTextWriterPtr writer, struct count count)
+{
+    xmlTextWriterWriteFormatAttribute(writer, BAD_CAST "tests", "%d", count.tests);
+    xmlTextWriterWriteFormatAttribute(writer, BAD_CAST "failures", "%d", count.failures);
+    xmlTextWriterWriteFormatAttribute(writer, BAD_CAST "errors", "%d", count.errors);
+    xmlTextWriterWriteFormatAttribute(writer, BAD_CAST "skipped", "%d", count.skipped);
+    seconds_attribute(writer, count.seconds);
+}
+
+static void start_case(xmlTextWriterPtr writer, const json_t *document, const char *layer,
+                       const char *name, double seconds)
+{
+    cleanup_free char *class = NULL;
+
+    start(writer, "testcase");
+    attribute(writer, "name", name);
+    if (asprintf(&class, "nestlab.%s%s%s", nl_dig_string(document, "scenario.name", "run"),
+                 layer ? "." : "", layer ? layer : "") < 0)
+        class = NULL;
+    attribute(writer, "classname", class);
+    seconds_attribute(writer, seconds);
+}
+
+/* The output of the command whose verdict this check is. */
+static void write_output(xmlTextWriterPtr writer, const json_t *document, const json_t *check)
+{
+    const char *name = nl_dig_string(check, "name", "");
+    size_t i;
+    json_t *command;
+
+    if (strncmp(name, "command-", 8) != 0)
+        return;
+    json_array_foreach(json_object_get(document, "commands"), i, command)
+    {
+        if (!nl_dig_is(command, "name", name + 8))
+            continue;
+        element(writer, "system-out", nl_dig_string(command, "stdout", NULL));
+        element(writer, "system-err", nl_dig_string(command, "stderr", NULL));
+        return;
+    }
+}
+
+static void write_trouble(xmlTextWriterPtr writer, const json_t *check, const char *name)
+{
+    cleanup_free char *text = NULL;
+
+    start(writer, name);
+    attribute(writer, "message", nl_dig_string(check, "message", ""));
+    attribute(writer, "type", "check");
+    if (asprintf(&text, "%s\nwhat it proves: %s\nwhat to do: %s\n",
+                 nl_dig_string(check, "message", "no message"),
+                 nl_dig_string(check, "explanation", "not said"),
+                 nl_dig_string(check, "hint", "not said")) >= 0)
+        content(writer, text);
+    end(writer);
+}
+
+static void write_check(xmlTextWriterPtr writer, const json_t *document, const json_t *check,
+                        const char *layer)
+{
+    const char *verdict = nl_dig_string(check, "verdict", "error");
+
+    start_case(writer, document, layer, nl_dig_string(check, "name", "unnamed"),
+               nl_dig_number(check, "seconds", 0));
+    if (strcmp(verdict, "fail") == 0) {
+        write_trouble(writer, check, "failure");
+    } else if (strcmp(verdict, "skip") == 0) {
+        start(writer, "skipped");
+        attribute(writer, "message", nl_dig_string(check, "message", ""));
+        end(writer);
+    } else if (strcmp(verdict, "pass") != 0) {
+        write_trouble(writer, check, "error");
+    }
+    write_output(writer, document, check);
+    end(writer);
+}
+
+static char *failure_text(const json_t *failure)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    size_t i;
+    json_t *line;
+
+    if (!out)
+        return NULL;
+    fprintf(out, "%s, %s: %s: %s\n", nl_dig_string(failure, "layer", "the run"),
+            nl_dig_string(failure, "phase", "some phase"), nl_dig_string(failure, "kind", "error"),
+            nl_dig_string(failure, "message", "no message"));
+    if (nl_dig(failure, "hint"))
+        fprintf(out, "what to do: %s\n", nl_dig_string(failure, "hint", ""));
+    json_array_foreach(nl_dig(failure, "console_tail"), i, line)
+        fprintf(out, "| %s\n", json_is_string(line) ? json_string_value(line) : "");
+    fclose(out);
+    return text;
+}
+
+/* A case of its own, so that a stack that did not come up is an error whatever the checks are. */
+static void write_stack_case(xmlTextWriterPtr writer, const json_t *document)
+{
+    const json_t *failure = nl_dig(document, "failure");
+
+    start_case(writer, document, NULL, "stack", nl_dig_number(document, "run.seconds", 0));
+    if (failure || nl_dig_true(document, "run.interrupted")) {
+        cleanup_free char *text = failure ? failure_text(failure) : NULL;
+
+        start(writer, "error");
+        attribute(writer, "message",
+                  failure ? nl_dig_string(failure, "message", "") : "the run was interrupted");
+        attribute(writer, "type", nl_dig_string(failure, "kind", "interrupted"));
+        content(writer, text);
+        end(writer);
+    }
+    end(writer);
+}
+
+static void write_property(xmlTextWriterPtr writer, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    start(writer, "property");
+    attribute(writer, "name", name);
+    attribute(writer, "value", value);
+    end(writer);
+}
+
+static void write_properties(xmlTextWriterPtr writer, const json_t *document, const json_t *layer)
+{
+    static const struct {
+        const char *name;
+        const char *run;
+        const char *layer;
+    } properties[] = {
+        {"run", "run.id", NULL},
+        {"l0", "run.l0.taken", NULL},
+        {"host-kernel", "run.host.kernel", NULL},
+        {"state", NULL, "state"},
+        {"kernel", NULL, "facts.kernel.release"},
+        {"cpu-vendor", NULL, "facts.cpuid.vendor"},
+        {"hypervisor", NULL, "facts.cpuid.hypervisor.signature"},
+    };
+
+    start(writer, "properties");
+    for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++) {
+        const char *path = layer ? properties[i].layer : properties[i].run;
+
+        if (path)
+            write_property(writer, properties[i].name,
+                           nl_dig_string(layer ? layer : document, path, NULL));
+    }
+    end(writer);
+}
+
+/* The schema wants a date and time without a zone. */
+static void write_timestamp(xmlTextWriterPtr writer, const json_t *document)
+{
+    struct tm utc = {0};
+    char text[64];
+
+    if (!strptime(nl_dig_string(document, "run.started", ""), "%Y-%m-%dT%H:%M:%S", &utc))
+        return;
+    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+    attribute(writer, "timestamp", text);
+}
+
+static void write_suite(xmlTextWriterPtr writer, const json_t *document, const json_t *layer)
+{
+    const char *name = layer ? nl_dig_string(layer, "name", "?") : NULL;
+    size_t i;
+    json_t *check;
+
+    start(writer, "testsuite");
+    attribute(writer, "name", name ? name : "run");
+    write_count(writer, count_suite(document, name));
+    write_timestamp(writer, document);
+    write_properties(writer, document, layer);
+    if (!layer)
+        write_stack_case(writer, document);
+    json_array_foreach(json_object_get(document, "checks"), i, check)
+    {
+        if (belongs(document, check, name))
+            write_check(writer, document, check, name);
+    }
+    end(writer);
+}
+
+/* Two layers of one name, in a document that nobody vouches for, share a suite. */
+static bool is_first_of_name(const json_t *document, const json_t *layer)
+{
+    return nl_dig_layer(document, nl_dig_string(layer, "name", "?")) == layer;
+}
+
+static void write_suites(xmlTextWriterPtr writer, const json_t *document)
+{
+    struct count total = count_suite(document, NULL);
+    size_t i;
+    json_t *layer;
+
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
+    {
+        struct count count = count_suite(document, nl_dig_string(layer, "name", "?"));
+
+        if (!is_first_of_name(document, layer))
+            continue;
+        total.tests += count.tests;
+        total.failures += count.failures;
+        total.errors += count.errors;
+        total.skipped += count.skipped;
+    }
+    start(writer, "testsuites");
+    attribute(writer, "name", nl_dig_string(document, "scenario.name", "nestlab"));
+    write_count(writer, total);
+    write_suite(writer, document, NULL);
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
+    {
+        if (is_first_of_name(document, layer))
+            write_suite(writer, document, layer);
+    }
+    end(writer);
+}
+
+int nl_report_junit(const json_t *document, const char *path, struct nl_error **err)
+{
+    xmlBufferPtr buffer = xmlBufferCreate();
+    xmlTextWriterPtr writer = buffer ? xmlNewTextWriterMemory(buffer, 0) : NULL;
+    int rc;
+
+    if (!writer) {
+        xmlBufferFree(buffer);
+        return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
+    }
+    xmlTextWriterSetIndent(writer, 1);
+    xmlTextWriterStartDocument(writer, NULL, "UTF-8", NULL);
+    write_suites(writer, document);
+    rc = xmlTextWriterEndDocument(writer);
+    xmlFreeTextWriter(writer);
+    if (rc < 0)
+        rc = nl_fail(err, NL_EXIT_LAB, "cannot write %s: libxml2 failed", path);
+    else
+        rc = nl_save(path, (const char *)xmlBufferContent(buffer), (size_t)xmlBufferLength(buffer),
+                     err);
+    xmlBufferFree(buffer);
+    return rc;
+}

@@ -1,0 +1,152 @@
+/*
+ * report-slowdown.c - the slowdown in the text report: medians and ratios, layer by layer.
+ */
+#include "dig.h"
+#include "report-text.h"
+#include "table.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* A table of more layers is wider than any terminal: the inner ones are in the document. */
+#define LAYERS_MAX 4
+
+static const json_t *of_layer(const json_t *entry, const char *layer)
+{
+    size_t i;
+    json_t *element;
+
+    json_array_foreach(json_object_get(entry, "layers"), i, element)
+    {
+        if (nl_dig_is(element, "layer", layer))
+            return element;
+    }
+    return NULL;
+}
+
+/* Four significant digits, without an exponent where people would not write one. */
+static void number_text(char text[32], double value)
+{
+    double size = fabs(value);
+    int digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
+
+    if (size >= 1e7 || (size > 0 && size < 0.001))
+        snprintf(text, 32, "%.3g", value);
+    else
+        snprintf(text, 32, "%.*f", digits, value);
+}
+
+static void median_cell(struct nl_table *table, const json_t *layer)
+{
+    char text[32];
+
+    if (!nl_dig(layer, "median")) {
+        nl_table_cell(table, "%s", "");
+        return;
+    }
+    number_text(text, nl_dig_number(layer, "median", 0));
+    nl_table_cell(table, "%s%s", text, nl_dig_true(layer, "unstable") ? "~" : "");
+}
+
+/* "13.6 ±0.4%": the farther end of the interval; both are in the document. */
+static void ratio_cell(struct nl_table *table, const json_t *layer, const char *key)
+{
+    const json_t *ratio = nl_dig(layer, key);
+    double value = nl_dig_number(ratio, "ratio", 0);
+    double away = fmax(nl_dig_number(ratio, "high", value) - value,
+                       value - nl_dig_number(ratio, "low", value));
+    int digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    const char *mark = nl_dig_true(ratio, "unstable") ? "~" : "";
+
+    if (!ratio)
+        nl_table_cell(table, "%s", "");
+    else if (value > 0 && nl_dig(ratio, "low") && nl_dig(ratio, "high"))
+        nl_table_cell(table, "%.*f%s ±%.*f%%", digits, value, mark, away < 0.1 * value ? 1 : 0,
+                      100 * away / value);
+    else
+        nl_table_cell(table, "%.*f%s", digits, value, mark);
+}
+
+/* Columns: name, unit, and for each layer its median, its ratio to the layer below, and for the
+   innermost of three or more its ratio to L0. */
+static struct nl_table *heading(const json_t *layers, size_t n)
+{
+    char align[3 + 3 * LAYERS_MAX] = "ll";
+    struct nl_table *table;
+
+    for (size_t k = 0; k < n; k++)
+        strcat(align, k == 0 ? "r" : k >= 2 && k == n - 1 ? "rrr" : "rr");
+    table = nl_table_new(align);
+    nl_table_cell(table, "%s", "");
+    nl_table_cell(table, "%s", "unit");
+    for (size_t k = 0; k < n; k++) {
+        const char *name = nl_dig_string(json_array_get(layers, k), "name", "?");
+
+        nl_table_cell(table, "%s", name);
+        if (k > 0)
+            nl_table_cell(table, "x %s", nl_dig_string(json_array_get(layers, k - 1), "name", "?"));
+        if (k >= 2 && k == n - 1)
+            nl_table_cell(table, "x %s", nl_dig_string(json_array_get(layers, 0), "name", "?"));
+    }
+    return table;
+}
+
+static void row(struct nl_table *table, const json_t *entry, const json_t *layers, size_t n)
+{
+    nl_table_cell(table, "%s", nl_dig_string(entry, "benchmark", "?"));
+    nl_table_cell(table, "%s", nl_dig_string(entry, "unit", "?"));
+    for (size_t k = 0; k < n; k++) {
+        const json_t *layer =
+            of_layer(entry, nl_dig_string(json_array_get(layers, k), "name", "?"));
+
+        median_cell(table, layer);
+        if (k > 0)
+            ratio_cell(table, layer, "to_below");
+        if (k >= 2 && k == n - 1)
+            ratio_cell(table, layer, "to_l0");
+    }
+}
+
+static void print_skipped(const struct nl_text *to, const json_t *document)
+{
+    size_t i, k;
+    json_t *layer, *benchmark;
+
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
+    {
+        json_array_foreach(json_object_get(layer, "benchmarks"), k, benchmark)
+        {
+            char *text = NULL;
+
+            if (!nl_dig(benchmark, "skipped") ||
+                asprintf(&text, "%s: %s", nl_dig_string(benchmark, "name", "?"),
+                         nl_dig_string(benchmark, "skipped", "")) < 0)
+                continue;
+            fprintf(to->out, "  %snot at L%zu:%s ", to->dim, i, to->plain);
+            nl_text_wrap(to, text, 14, 4);
+            free(text);
+        }
+    }
+}
+
+void nl_text_slowdown(const struct nl_text *to, const json_t *document)
+{
+    const json_t *layers = json_object_get(document, "layers");
+    const json_t *entries = json_object_get(document, "slowdown");
+    size_t n = json_array_size(layers);
+    struct nl_table *table;
+    size_t i;
+    json_t *entry;
+
+    if (json_array_size(entries) == 0)
+        return;
+    n = n > LAYERS_MAX ? LAYERS_MAX : n;
+    nl_text_section(
+        to, "Slowdown",
+        "medians; x: times slower, \u00b1 95 % interval; ~ unstable: interval wider than 10 %");
+    table = heading(layers, n);
+    json_array_foreach(entries, i, entry) row(table, entry, layers, n);
+    nl_table_print(table, to->out, to->dim, to->plain);
+    print_skipped(to, document);
+}

@@ -1,0 +1,33 @@
+/*
+ * report-text.h - what the files that print the text report share.
+ */
+#ifndef NL_REPORT_TEXT_H
+#define NL_REPORT_TEXT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#define NL_REPORT_WIDTH 100
+
+/* Where it goes, and the escape sequences to use, all "" without colours. */
+struct nl_text {
+    FILE *out;
+    const char *bold;
+    const char *red;
+    const char *green;
+    const char *yellow;
+    const char *dim;
+    const char *plain;
+};
+
+/* TEXT in lines of at most NL_REPORT_WIDTH columns, indented by INDENT but for the first, which
+   starts where the caller has already printed USED columns. Ends with a newline. */
+void nl_text_wrap(const struct nl_text *to, const char *text, int used, int indent);
+
+/* A blank line and a section's title; NOTE (may be NULL) follows it. */
+void nl_text_section(const struct nl_text *to, const char *title, const char *note);
+
+void nl_text_checks(const struct nl_text *to, const json_t *document);
+void nl_text_slowdown(const struct nl_text *to, const json_t *document);
+
+#endif

@@ -1,0 +1,13 @@
+/*
+ * save.h - files that are there whole or not at all.
+ */
+#ifndef NL_SAVE_H
+#define NL_SAVE_H
+
+#include "error.h"
+
+/* Put LENGTH bytes of TEXT, and a newline if they do not end with one, into PATH: written to a
+   temporary file beside it, synced, renamed over it. */
+int nl_save(const char *path, const char *text, size_t length, struct nl_error **err);
+
+#endif
