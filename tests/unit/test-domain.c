@@ -5,6 +5,7 @@
 
 #include <libxml/parser.h>
 #include <libxml/xpath.h>
+#include <libxml/xpathInternals.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
