@@ -9,7 +9,6 @@
 
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <string.h>
 
 #define QUOTE_MAX 60
@@ -199,7 +198,7 @@ char *nl_json_place_name(const struct nl_json_place *at)
 
 int nl_fail_at(struct nl_error **err, const struct nl_json_place *at, const char *format, ...)
 {
-    cleanup_free char *name = nl_json_place_name(at);
+    cleanup_free char *name = at->source->option ? NULL : nl_json_place_name(at);
     cleanup_free char *message = NULL;
     char line[16] = "";
     va_list args;

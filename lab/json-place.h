@@ -6,11 +6,14 @@
 
 #include "error.h"
 
+#include <stdbool.h>
+
 /* Where values come from. */
 struct nl_json_source {
     const char *name; /* the file's name as the user wrote it, or an option such as "--cpu L1=x" */
     const char *text; /* its text, valid JSON, to find lines in; NULL: messages have no line */
     size_t length;
+    bool option;        /* one value of the command line: messages have no place within it */
     const char *folder; /* absolute; what relative file names are relative to */
 };
 

@@ -131,11 +131,12 @@ static int decode_number(const struct nl_field *field, const struct nl_json_plac
     if (!json_is_number(value))
         return fail_type(err, at, whole ? "a whole number" : "a number", value);
     *number = json_number_value(value);
-    if (whole && json_is_real(value))
-        return nl_fail_at(err, at, "%g is not a whole number; allowed: %.0f to %.0f", *number,
-                          field->low, field->high);
     if (!(*number >= field->low && *number <= field->high))
         return nl_fail_at(err, at, "%.10g is out of range; allowed: %.10g to %.10g", *number,
+                          field->low, field->high);
+    /* 1e3 and 2.0 are whole numbers, for JSON Schema too. */
+    if (whole && *number != (double)(long long)*number)
+        return nl_fail_at(err, at, "%.10g is not a whole number; allowed: %.0f to %.0f", *number,
                           field->low, field->high);
     return 0;
 }

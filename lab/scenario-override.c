@@ -25,7 +25,7 @@ struct option {
 
 static struct nl_json_source option_source(const struct assignment *a)
 {
-    return (struct nl_json_source){.name = a->option, .folder = a->folder};
+    return (struct nl_json_source){.name = a->option, .option = true, .folder = a->folder};
 }
 
 /* By the table's field, so that an option is checked exactly as the scenario's key is. */

@@ -11,7 +11,7 @@
 
 /* Names become parts of file names, of JUnit names and of kernel arguments. */
 #define NAME_PATTERN "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-#define NAME_ALLOWED "up to 64 letters, digits, '.', '_' and '-', not starting with a sign"
+#define NAME_ALLOWED "up to 64 letters, digits, '.', '_' and '-', a letter or digit first"
 #define RECIPE_PATTERN "^[a-z0-9][a-z0-9._-]{0,63}$"
 #define MODEL_PATTERN "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 #define LAYER_PATTERN "^(L[0-9]{1,2}|innermost)$"

@@ -18,8 +18,8 @@ struct nl_kernel_spec {
 };
 
 struct nl_layer_spec {
-    char *name;          /* "L0", "L1", ...: its index in the stack */
-    char *image;         /* recipe: "hypervisor", "leaf", ... */
+    char *name;  /* "L0", "L1", ...: its index in the stack */
+    char *image; /* recipe: "hypervisor", "leaf", ... */
     int vcpus;
     int memory_mib;
     char *cpu;           /* NULL: the default (host-passthrough under KVM, EPYC under TCG), or
@@ -30,19 +30,19 @@ struct nl_layer_spec {
     json_t *modules;     /* object: module -> object: parameter -> string; may be NULL */
     char **kernel_args;  /* appended to the kernel command line; may be NULL */
     struct nl_kernel_spec kernel;
-    char **debs;         /* Debian packages (absolute paths) installed over the image; may be NULL */
-    char *emulator;      /* NULL, or the QEMU binary that runs this layer: an absolute path in the
-                            layer below */
-    char *machine;       /* NULL, or the machine type this layer gets */
+    char **debs;    /* Debian packages (absolute paths) installed over the image; may be NULL */
+    char *emulator; /* NULL, or the QEMU binary that runs this layer: an absolute path in the
+                       layer below */
+    char *machine;  /* NULL, or the machine type this layer gets */
 };
 
 /* A command to run at a layer; its exit status is a check. */
 struct nl_command_spec {
     char *name;
-    char *layer;         /* "L2": "innermost" has been replaced by its name here and below */
-    char **argv;         /* NULL-terminated, at least one */
-    char **files;        /* absolute paths, put into the command's working directory; may be NULL */
-    int *skip_codes;     /* exit statuses that mean "skipped" */
+    char *layer;     /* "L2": "innermost" has been replaced by its name here and below */
+    char **argv;     /* NULL-terminated, at least one */
+    char **files;    /* absolute paths, put into the command's working directory; may be NULL */
+    int *skip_codes; /* exit statuses that mean "skipped" */
     size_t n_skip_codes;
     double timeout_s;
 };
@@ -50,34 +50,34 @@ struct nl_command_spec {
 /* A check in the scenario: a jq program over the document. */
 struct nl_check_spec {
     char *name;
-    char *layer;         /* NULL: about the whole run */
+    char *layer; /* NULL: about the whole run */
     char *program;
     char *explanation;
 };
 
 struct nl_benchmark_spec {
-    char **names;        /* NULL: none; {"all", NULL}: all */
-    char **layers;       /* NULL: every layer */
-    int samples;         /* per benchmark, after warm-up; at least 10 */
-    double budget_s;     /* per benchmark and layer */
+    char **names;    /* NULL: none; {"all", NULL}: all */
+    char **layers;   /* NULL: every layer */
+    int samples;     /* per benchmark, after warm-up; at least 10 */
+    double budget_s; /* per benchmark and layer */
 };
 
 struct nl_timeouts {
-    double boot_s;       /* a guest's start until its agent answers */
-    double services_s;   /* from there until its services are up and libvirt is connected */
-    double agent_s;      /* one question to an agent */
-    double benchmark_s;  /* one benchmark at one layer */
-    double total_s;      /* the whole run */
+    double boot_s;      /* a guest's start until its agent answers */
+    double services_s;  /* from there until its services are up and libvirt is connected */
+    double agent_s;     /* one question to an agent */
+    double benchmark_s; /* one benchmark at one layer */
+    double total_s;     /* the whole run */
 };
 
 /* More layers than anybody has booted; bounds disk letters, PCI slots and ports. */
 #define NL_LAYERS_MAX 16
 
 struct nl_scenario {
-    char *path;          /* where it came from */
+    char *path; /* where it came from */
     char *name;
     char *description;
-    char *l0;            /* "emulated", "local" or "auto" */
+    char *l0; /* "emulated", "local" or "auto" */
     struct nl_layer_spec *layers;
     size_t n_layers;
     bool default_checks;
@@ -92,17 +92,17 @@ struct nl_scenario {
 
 /* What the command line changes; NULL, 0 and negative values mean "as the scenario says". */
 struct nl_overrides {
-    const char *l0;      /* --l0 */
-    int depth;           /* --depth N: index of the innermost layer; < 0: unset */
-    double timeout_s;    /* --timeout: total_s */
-    char **assignments;  /* --kernel L1=PATH and the like as "kernel:L1=PATH"; keys: kernel, modules,
-                            kernel-arg, deb, qemu, machine, cpu, memory, vcpus; may be NULL */
-    bool no_benchmarks;  /* --no-benchmarks */
+    const char *l0;     /* --l0 */
+    int depth;          /* --depth N: index of the innermost layer; < 0: unset */
+    double timeout_s;   /* --timeout: total_s */
+    char **assignments; /* --kernel L1=PATH and the like as "kernel:L1=PATH"; keys: kernel, modules,
+                           kernel-arg, deb, qemu, machine, cpu, memory, vcpus; may be NULL */
+    bool no_benchmarks; /* --no-benchmarks */
 };
 
 /* Load and validate PATH (relative names in it are relative to its folder), apply OVERRIDES (may be
-   NULL). Errors (NL_EXIT_REQUEST) name file and line or JSON path, what is wrong and what is allowed.
-   The result is the caller's: nl_scenario_free(). */
+   NULL). Errors (NL_EXIT_REQUEST) name file and line or JSON path, what is wrong and what is
+   allowed. The result is the caller's: nl_scenario_free(). */
 int nl_scenario_load(const char *path, const struct nl_overrides *overrides,
                      struct nl_scenario **scenario, struct nl_error **err);
 

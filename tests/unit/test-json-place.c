@@ -19,7 +19,8 @@ static const char text[] = "\n"                                 /* 1 */
                            "    null ],\n"                      /* 7 */
                            "  \"long key\": {}, \"e\": [] }\n"; /* 8 */
 
-static const struct nl_json_source source = {"f.json", text, sizeof(text) - 1, "/"};
+static const struct nl_json_source source = {
+    .name = "f.json", .text = text, .length = sizeof(text) - 1};
 
 static void test_lines(void **state)
 {
@@ -69,14 +70,15 @@ static void test_nonsense(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        const struct nl_json_source nonsense = {"n", texts[i], strlen(texts[i]), "/"};
+        const struct nl_json_source nonsense = {
+            .name = "n", .text = texts[i], .length = strlen(texts[i])};
         const struct nl_json_place root = nl_json_root(&nonsense);
         const struct nl_json_place b = nl_json_key(&root, "b"), b5 = nl_json_index(&b, 5);
         const struct nl_json_place r5 = nl_json_index(&root, 5);
         assert_int_equal(nl_json_place_line(&b5), 1);
         assert_int_equal(nl_json_place_line(&r5), 1);
     }
-    const struct nl_json_source zeros = {"n", "[[\0\0\0", 5, "/"};
+    const struct nl_json_source zeros = {.name = "n", .text = "[[\0\0\0", .length = 5};
     const struct nl_json_place root = nl_json_root(&zeros), r1 = nl_json_index(&root, 1);
     assert_int_equal(nl_json_place_line(&r1), 1);
 }

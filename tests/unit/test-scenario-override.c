@@ -200,6 +200,7 @@ static const struct {
     {"kernel:L1=modules", "is not a regular file"},
     {"kernel:L1=", "--kernel L1=: is empty"},
     {"modules:L0=modules", "layers[0].kernel: \"modules\" are for a kernel of one's own"},
+    {"deb:L1=none.deb", "--deb L1=none.deb: /"},
     {"deb:L1=bzImage", "allowed: a file named *.deb"},
     {"kernel-arg:L1=a\nb", "is not allowed; allowed: text without control characters"},
     {"kernel-arg:L1=\xff", "is not UTF-8 text"},

@@ -209,6 +209,18 @@ static void test_default_memory_grows(void **state)
     assert_int_equal(s->layers[0].memory_mib, 4512);
 }
 
+/* As JSON Schema has it: how a number is written does not matter. */
+static void test_whole_numbers(void **state)
+{
+    cleanup_scenario struct nl_scenario *s =
+        parse_good("{\"name\": \"t\", \"layers\": [{\"image\": \"leaf\", \"memory_mib\": 1e3,"
+                   "\"vcpus\": 2.0}]}");
+
+    (void)state;
+    assert_int_equal(s->layers[0].memory_mib, 1000);
+    assert_int_equal(s->layers[0].vcpus, 2);
+}
+
 static void test_all_benchmarks(void **state)
 {
     cleanup_scenario struct nl_scenario *s =
@@ -415,15 +427,11 @@ static void test_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shipped_default),
-        cmocka_unit_test(test_every_key),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_default_memory_grows),
-        cmocka_unit_test(test_all_benchmarks),
-        cmocka_unit_test(test_local_l0),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_too_many_layers),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_shipped_default), cmocka_unit_test(test_every_key),
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_default_memory_grows),
+        cmocka_unit_test(test_whole_numbers),   cmocka_unit_test(test_all_benchmarks),
+        cmocka_unit_test(test_local_l0),        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_too_many_layers), cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_files),
     };
 
