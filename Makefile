@@ -10,8 +10,8 @@ WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototy
 CFLAGS ?= -O2 -g
 COMMON := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -DNL_VERSION='"$(VERSION)"' \
 	-DNL_PREFIX='"$(PREFIX)"'
-LAB_LIBS := libvirt libvirt-qemu libssh jansson libxml-2.0
-BUILDER_LIBS := libguestfs jansson libarchive liblzma
+LAB_LIBS := libvirt libvirt-qemu libssh libcrypto jansson libxml-2.0
+BUILDER_LIBS := libguestfs libssh libcrypto jansson libarchive
 # Expanded when used, so that `make help` and `make deps` work before the packages are there.
 LAB_CFLAGS = $(shell pkg-config --cflags $(LAB_LIBS))
 LAB_LDLIBS = $(shell pkg-config --libs $(LAB_LIBS)) -ljq -lm -lpthread
@@ -32,6 +32,15 @@ TESTS := $(TEST_SRC:%.c=$(BUILD)/%)
 
 .PHONY: all deps run check check-unit check-e2e bench images format lint install clean help
 .DEFAULT_GOAL := all
+
+# make V=1 shows the commands.
+ifdef V
+Q :=
+SAY := @:
+else
+Q := @
+SAY := @echo
+endif
 
 all: $(BUILD)/nestlab $(BUILD)/nestlab-builder $(BUILD)/nestlab-agent ## build everything
 
@@ -65,38 +74,46 @@ images: all ## build the images without running anything
 
 $(BUILD)/libnestlab.a: $(LAB_OBJ)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/nestlab: $(BUILD)/lab/main.o $(BUILD)/libnestlab.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LAB_LDLIBS)
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LAB_LDLIBS)
 
 $(BUILD)/nestlab-builder: $(BUILDER_OBJ) $(BUILD)/libnestlab.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(BUILDER_LDLIBS)
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(BUILDER_LDLIBS)
 
 # Static, so that it runs in any guest; never with sanitizers, which cannot be.
 $(BUILD)/nestlab-agent: $(AGENT_OBJ)
-	$(CC) $(filter-out -fsanitize=%,$(CFLAGS)) -static -s -o $@ $^ -ljansson -lm -lpthread
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(filter-out -fsanitize=%,$(CFLAGS)) -static -s -o $@ $^ -ljansson -lm -lpthread
 
 $(BUILD)/lab/builder%.o: COMMON += $(BUILDER_CFLAGS)
 $(BUILD)/lab/%.o: lab/%.c
 	@mkdir -p $(@D)
-	$(CC) $(COMMON) $(LAB_CFLAGS) $(CFLAGS) -MMD -MP -Ilab -Iagents -c -o $@ $<
+	$(SAY) "  CC    $@"
+	$(Q)$(CC) $(COMMON) $(LAB_CFLAGS) $(CFLAGS) -MMD -MP -Ilab -Iagents -c -o $@ $<
 
 $(BUILD)/agents/%.o: agents/%.c
 	@mkdir -p $(@D)
-	$(CC) $(COMMON) $(CFLAGS) -MMD -MP -Iagents -c -o $@ $<
+	$(SAY) "  CC    $@"
+	$(Q)$(CC) $(COMMON) $(CFLAGS) -MMD -MP -Iagents -c -o $@ $<
 
 $(BUILD)/tests/unit/%.o: tests/unit/%.c
 	@mkdir -p $(@D)
-	$(CC) $(COMMON) $(LAB_CFLAGS) $(CFLAGS) -DNL_SOURCE='"$(CURDIR)"' -MMD -MP -Ilab -Iagents \
+	$(SAY) "  CC    $@"
+	$(Q)$(CC) $(COMMON) $(LAB_CFLAGS) $(CFLAGS) -DNL_SOURCE='"$(CURDIR)"' -MMD -MP -Ilab -Iagents \
 		-c -o $@ $<
 
 $(BUILD)/tests/unit/test-agent-%: $(BUILD)/tests/unit/test-agent-%.o \
 		$(filter-out $(BUILD)/agents/main.o,$(AGENT_OBJ))
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson -lm -lpthread
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson -lm -lpthread
 
 $(BUILD)/tests/unit/test-%: $(BUILD)/tests/unit/test-%.o $(BUILD)/libnestlab.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LAB_LDLIBS)
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LAB_LDLIBS)
 
 .PHONY: tests
 .SECONDARY: $(TESTS:%=%.o)

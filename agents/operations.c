@@ -6,6 +6,7 @@
 #include "exec.h"
 #include "facts.h"
 #include "files.h"
+#include "find-disk.h"
 #include "kmsg.h"
 #include "protocol.h"
 
@@ -25,11 +26,11 @@ static int op_hello(struct agent_context *context, const json_t *request, json_t
     (void)error;
     for (const struct agent_operation *o = agent_operations; o->name; o++)
         json_array_append_new(names, json_string(o->name));
-    *result = json_pack("{s:s, s:i, s:o, s:i, s:o, s:f, s:b, s:O?, s:o}", "agent", NL_VERSION,
+    *result = json_pack("{s:s, s:i, s:o, s:i, s:o, s:f, s:b, s:O?, s:o, s:o}", "agent", NL_VERSION,
                         "protocol", NL_PROTOCOL_VERSION, "layer", agent_json_string(context->layer),
                         "pid", (int)getpid(), "boot_id", agent_json_string(boot_id), "uptime_s",
                         agent_uptime_s(), "ready", context->ready, "services", context->services,
-                        "operations", names);
+                        "operations", names, "disks", agent_disks());
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "keeper.h"
 #include "l0.h"
 #include "progress.h"
+#include "report-files.h"
 #include "report.h"
 #include "virt.h"
 #include "work.h"
@@ -182,15 +183,18 @@ static enum nl_exit conclude(struct run *run)
 {
     cleanup_error struct nl_error *err = NULL;
 
-    if (nl_document_finish(run->document, &err) < 0) {
+    if (nl_report_logs(run->document, run->out, &err) < 0 ||
+        nl_document_finish(run->document, &err) < 0) {
         nl_error_print(err);
         nl_error_free(&err);
     }
-    if (nl_report_write(nl_document_json(run->document), run->out, &err) < 0) {
+    if (nl_report_files(run->document, run->out, &err) < 0) {
         nl_error_print(err);
         return NL_EXIT_LAB;
     }
-    nl_report_text(nl_document_json(run->document), run->out, stdout);
+    nl_report_text(nl_document_json(run->document), stdout, nl_report_wants_colour(stdout));
+    printf("\nDocument, JUnit file, consoles and kernel logs are in %s\n", run->out);
+    fflush(stdout);
     return nl_document_exit(nl_document_json(run->document));
 }
 
