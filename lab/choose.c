@@ -11,9 +11,11 @@
 
 char *nl_choose_text(const json_t *value, const char *path, const char *fallback)
 {
-    const char *text = nl_dig_string(value, path, fallback);
+    char *text = nl_printable(nl_dig_string(value, path, fallback), 0);
 
-    return nl_printable(text, strlen(text));
+    if (!text)
+        abort();
+    return text;
 }
 
 /* The strings at KEY of an array's elements, joined by ", "; the caller's. */

@@ -2,7 +2,7 @@
  * console.c - consoles: see console.h.
  */
 #include "console.h"
-#include "printable.h"
+#include "guest-text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -197,8 +197,8 @@ static char *line_text(const struct nl_console *console, size_t index)
     const struct line *line = &console->lines[index % NL_CONSOLE_LINES];
 
     if (index == console->n_lines)
-        return nl_printable(console->current, console->current_length);
-    return nl_printable(line->bytes, line->length);
+        return nl_guest_text(console->current, console->current_length);
+    return nl_guest_text(line->bytes, line->length);
 }
 
 /* The first line still held. */

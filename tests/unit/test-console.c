@@ -2,7 +2,7 @@
  * test-console.c - consoles and printable text.
  */
 #include "console.h"
-#include "printable.h"
+#include "guest-text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -272,7 +272,7 @@ static void test_printable(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        cleanup_free char *text = nl_printable(cases[i].in, cases[i].length);
+        cleanup_free char *text = nl_guest_text(cases[i].in, cases[i].length);
         cleanup_json json_t *json = json_string(text);
 
         assert_string_equal(text, cases[i].out);
