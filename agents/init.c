@@ -6,7 +6,7 @@
 #include "init.h"
 
 #include "cmdline.h"
-#include "modules.h"
+#include "insmod.h"
 #include "net.h"
 #include "news.h"
 #include "root.h"

@@ -3,7 +3,7 @@
  */
 #include "root.h"
 
-#include "disks.h"
+#include "find-disk.h"
 
 #include <dirent.h>
 #include <errno.h>

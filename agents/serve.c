@@ -23,6 +23,7 @@
 #define PORT_RECHECK_MS 2000
 #define POWEROFF_FLUSH_MS 2000
 #define NEWS_MAX 65536
+#define READ_AT_ONCE (1024 * 1024)
 #define REPLY_PREFIX "{\"id\":"
 
 struct server {
@@ -129,15 +130,20 @@ static void host_gone(struct server *server)
 
 static void read_input(struct server *server)
 {
-    char buffer[65536];
-    ssize_t n = read(server->stream->in, buffer, sizeof(buffer));
+    static char buffer[65536];
+    ssize_t n;
 
-    if (n > 0) {
+    /* A port hands over a page at a time. */
+    for (size_t got = 0; got < READ_AT_ONCE; got += (size_t)n) {
+        n = read(server->stream->in, buffer, sizeof(buffer));
+        if (n <= 0)
+            break;
         if (agent_lines_feed(&server->lines, buffer, (size_t)n) < 0)
             server->broken = true;
-        return;
+        if (!server->stream->port)
+            return; /* a plain file descriptor may block */
     }
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
         return;
     if (server->stream->port) {
         host_gone(server);

@@ -277,7 +277,7 @@ json_t *agent_services_state(void)
 {
     json_t *state = json_object();
 
-    for (size_t i = 0; i < SERVICES; i++)
+    for (size_t i = 0; started && i < SERVICES; i++)
         json_object_set_new(state, services[i].name, json_boolean(services[i].state == READY));
     return state;
 }

@@ -25,7 +25,7 @@ bool agent_services_poll(void);
 /* Each is ready, or has failed. */
 bool agent_services_settled(void);
 
-/* {NAME: ready}; a new reference. */
+/* {NAME: ready}, empty where no services are started; a new reference. */
 json_t *agent_services_state(void);
 
 #endif

@@ -175,7 +175,7 @@ static void watch_services(bool services)
     bool changed = services && agent_services_poll();
 
     if (!ready && (!services || agent_services_settled())) {
-        cleanup_json json_t *state = services ? agent_services_state() : json_object();
+        cleanup_json json_t *state = agent_services_state();
         ready = true;
         ready_uptime_s = agent_uptime_s();
         agent_news_status(ready, ready_uptime_s, state);

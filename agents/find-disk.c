@@ -1,7 +1,8 @@
 /*
- * disks.c - see disks.h; and the scratch folder of the benchmarks, which may be such a disk.
+ * find-disk.c - see find-disk.h; and the scratch folder of the benchmarks, which may be such a
+ * disk.
  */
-#include "disks.h"
+#include "find-disk.h"
 
 #include "bench.h"
 #include "cmdline.h"
@@ -49,6 +50,25 @@ char *agent_disk_find(const char *serial, double deadline_s)
             return device;
         usleep(POLL_MS * 1000);
     }
+}
+
+json_t *agent_disks(void)
+{
+    DIR *dir = opendir("/sys/block");
+    json_t *disks = json_object();
+
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        char path[512];
+        snprintf(path, sizeof(path), "/sys/block/%s/serial", entry->d_name);
+        cleanup_free char *serial = agent_read_line(path);
+        if (serial && serial[0]) {
+            snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
+            json_object_set_new(disks, serial, json_string(path));
+        }
+    }
+    if (dir)
+        closedir(dir);
+    return disks;
 }
 
 const char *agent_scratch_dir(char **why_not)

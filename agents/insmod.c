@@ -1,7 +1,7 @@
 /*
- * modules.c - see modules.h.
+ * insmod.c - see insmod.h.
  */
-#include "modules.h"
+#include "insmod.h"
 
 #include "cmdline.h"
 

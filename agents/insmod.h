@@ -1,8 +1,8 @@
 /*
- * modules.h - load the kernel modules an initramfs brings along.
+ * insmod.h - load the kernel modules an initramfs brings along.
  */
-#ifndef AGENT_MODULES_H
-#define AGENT_MODULES_H
+#ifndef AGENT_INSMOD_H
+#define AGENT_INSMOD_H
 
 #include "util.h"
 
