@@ -4,10 +4,12 @@
 #include "benchmark.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/io.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
 static int exit_by_cpuid(struct bench *bench, unsigned long n)
@@ -20,12 +22,48 @@ static int exit_by_cpuid(struct bench *bench, unsigned long n)
     return 0;
 }
 
+static sigjmp_buf refused;
+
+static void leave_instruction(int number)
+{
+    siglongjmp(refused, number);
+}
+
+/* 0, or the signal by which the processor refuses INSTRUCTION. */
+static int try_instruction(void (*instruction)(void))
+{
+    static const int caught[] = {SIGILL, SIGSEGV, SIGBUS};
+    struct sigaction action = {.sa_handler = leave_instruction};
+    int number;
+
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+        sigaction(caught[i], &action, NULL);
+    number = sigsetjmp(refused, 1);
+    if (!number)
+        instruction();
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+        signal(caught[i], SIG_DFL);
+    return number;
+}
+
 #define POST_PORT 0x80 /* the power-on self test's diagnostics: writing there is harmless */
 
+static void write_post_port(void)
+{
+    outb(0, POST_PORT);
+}
+
+/* A guest of KVM under QEMU's TCG is granted the port and yet gets a general protection fault. */
 static int prepare_port(struct bench *bench)
 {
+    int number;
+
     if (ioperm(POST_PORT, 1, 1))
         return agent_bench_skip(bench, "ioperm of port 0x80: %s", strerror(errno));
+    number = try_instruction(write_post_port);
+    if (number)
+        return agent_bench_skip(bench, "port 0x80 is granted, but writing there is refused: %s",
+                                strsignal(number));
     return 0;
 }
 
@@ -34,6 +72,29 @@ static int write_port(struct bench *bench, unsigned long n)
     (void)bench;
     for (unsigned long i = 0; i < n; i++)
         outb(0, POST_PORT);
+    return 0;
+}
+
+#define HOST_BRIDGE "/sys/bus/pci/devices/0000:00:00.0/config"
+
+static int prepare_pci(struct bench *bench)
+{
+    static int fd;
+
+    fd = open(HOST_BRIDGE, O_RDONLY | O_CLOEXEC);
+    bench->state = &fd;
+    return fd < 0 ? agent_bench_skip(bench, HOST_BRIDGE ": %s", strerror(errno)) : 0;
+}
+
+/* The kernel reads the first 256 bytes by ports 0xcf8 and 0xcfc even where it could by memory. */
+static int read_pci(struct bench *bench, unsigned long n)
+{
+    const int *fd = bench->state;
+    uint32_t identity;
+
+    for (unsigned long i = 0; i < n; i++)
+        if (pread(*fd, &identity, sizeof identity, 0) != (ssize_t)sizeof identity)
+            return agent_bench_fail(bench, "read of " HOST_BRIDGE);
     return 0;
 }
 
@@ -53,38 +114,19 @@ static inline void vmmcall(void)
     __asm__ volatile("vmmcall" : "+a"(rax) : : "memory");
 }
 
-static sigjmp_buf no_hypercall;
-
-static void leave_hypercall(int number)
-{
-    siglongjmp(no_hypercall, number);
-}
-
-/* The instruction is the processor's, whatever CPUID's vendor a CPU model pretends; KVM emulates
-   the other one, but not at every layer, hence the handler. */
 static int prepare_hypercall(struct bench *bench)
 {
-    static const int caught[] = {SIGILL, SIGSEGV, SIGBUS};
     static bool intel;
-    struct sigaction action = {.sa_handler = leave_hypercall};
     uint32_t registers[4];
     int number;
 
     agent_bench_cpuid(0, registers);
     intel = !memcmp(&registers[1], "Genu", 4);
     bench->state = &intel;
-    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
-        sigaction(caught[i], &action, NULL);
-    number = sigsetjmp(no_hypercall, 1);
+    number = try_instruction(intel ? vmcall : vmmcall);
     if (number)
-        return agent_bench_skip(bench, "%s is refused here: %s", intel ? "VMCALL" : "VMMCALL",
+        return agent_bench_skip(bench, "%s is refused: %s", intel ? "VMCALL" : "VMMCALL",
                                 strsignal(number));
-    if (intel)
-        vmcall();
-    else
-        vmmcall();
-    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
-        signal(caught[i], SIG_DFL);
     return 0;
 }
 
@@ -139,6 +181,15 @@ const struct benchmark agent_bench_exit[] = {
         .version = 1,
         .prepare = prepare_port,
         .operation = write_port,
+    },
+    {
+        .name = "pci-config",
+        .unit = "ns",
+        .about = "the kernel reads 4 bytes of a PCI device's configuration: two port accesses, "
+                 "each an exit to QEMU in user space",
+        .version = 1,
+        .prepare = prepare_pci,
+        .operation = read_pci,
     },
     {
         .name = "rdtsc",

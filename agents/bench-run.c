@@ -6,6 +6,7 @@
  * samples.
  */
 #include "bench-run.h"
+#include "util.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,6 +74,8 @@ double agent_bench_value(const struct benchmark *benchmark, double elapsed_ns, u
 {
     double each = elapsed_ns / (double)n;
 
+    if (benchmark->parts > 0)
+        each /= benchmark->parts;
     if (benchmark->bytes > 0)
         return benchmark->bytes / each * 1e3; /* bytes per ns are thousands of MB/s */
     return strcmp(benchmark->unit, "us") ? each : each / 1e3;
@@ -280,15 +283,10 @@ static int complain(char **error, const struct run *run, bool ended, int status)
 
 static json_t *clock_source(void)
 {
-    char name[64] = "";
-    FILE *in = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+    cleanup_free char *name =
+        agent_read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
 
-    if (!in)
-        return json_null();
-    if (fgets(name, sizeof name, in))
-        name[strcspn(name, "\n")] = '\0';
-    fclose(in);
-    return name[0] ? json_string(name) : json_null();
+    return agent_json_string(name);
 }
 
 json_t *agent_bench_skipped(const struct benchmark *benchmark, const struct bench_options *options,

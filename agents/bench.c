@@ -3,6 +3,7 @@
  */
 #include "bench.h"
 #include "bench-run.h"
+#include "util.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 
 static const struct benchmark *const families[] = {
-    agent_bench_kernel, agent_bench_process, agent_bench_paging, agent_bench_exit,
+    agent_bench_kernel, agent_bench_process, agent_bench_paging, agent_bench_exit, agent_bench_kvm,
     agent_bench_wakeup, agent_bench_compute, agent_bench_memory, agent_bench_disk,
 };
 
@@ -159,7 +160,7 @@ int agent_bench(const char *name, const json_t *args, json_t **result, char **er
     const struct benchmark *benchmark = find(name);
     const char *scratch = NULL;
     struct bench_options options;
-    char *obstacle;
+    cleanup_free char *obstacle = NULL;
 
     *result = NULL;
     *error = NULL;
@@ -173,7 +174,6 @@ int agent_bench(const char *name, const json_t *args, json_t **result, char **er
     if (!obstacle)
         return agent_bench_run(benchmark, &options, scratch, result, error);
     *result = agent_bench_skipped(benchmark, &options, obstacle);
-    free(obstacle);
     return 0;
 }
 

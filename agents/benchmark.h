@@ -26,6 +26,7 @@ struct benchmark {
     bool higher_is_better;   /* true for MB/s */
     bool self_timed;         /* operation() adds to bench->own_ns what it measured itself */
     double bytes;            /* what one operation moves, for MB/s */
+    double parts;            /* if not 0: a figure is for one of that many parts of an operation */
     unsigned long max_batch; /* what reset() has made ready at most; 0: no limit */
 
     /* All return 0, or agent_bench_skip() or agent_bench_fail(). Only operation() is a must. */
@@ -51,6 +52,7 @@ extern const struct benchmark agent_bench_kernel[];
 extern const struct benchmark agent_bench_process[];
 extern const struct benchmark agent_bench_paging[];
 extern const struct benchmark agent_bench_exit[];
+extern const struct benchmark agent_bench_kvm[];
 extern const struct benchmark agent_bench_wakeup[];
 extern const struct benchmark agent_bench_compute[];
 extern const struct benchmark agent_bench_memory[];

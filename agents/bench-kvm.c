@@ -1,0 +1,223 @@
+/*
+ * bench-kvm.c - what this layer's own KVM costs, seen from the hypervisor's side: the layer above
+ * in miniature, a guest of a few instructions in flat 32-bit mode.
+ */
+#include "benchmark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kvm.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MEMORY 0x2000UL
+#define CPUID_LOOP 0x1000U
+#define PORT_LOOP 0x1100U
+#define CPUIDS 100
+#define PATIENCE_S 5
+
+static const unsigned char cpuid_loop[] = {
+    0x31, 0xc0, /* again: xor %eax, %eax */
+    0x0f, 0xa2, /* cpuid */
+    0x4e,       /* dec %esi */
+    0x75, 0xf9, /* jnz again */
+    0xe6, 0x10, /* out %al, $0x10 */
+    0xeb, 0xf5, /* jmp again */
+};
+
+static const unsigned char port_loop[] = {
+    0xe6, 0x10, /* again: out %al, $0x10 */
+    0xeb, 0xfc, /* jmp again */
+};
+
+struct guest {
+    int kvm, vm, vcpu;
+    struct kvm_run *run;
+};
+
+static int open_kvm(struct bench *bench)
+{
+    static struct guest guest;
+
+    bench->state = &guest;
+    guest.kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+    return guest.kvm < 0 ? agent_bench_skip(bench, "/dev/kvm: %s", strerror(errno)) : 0;
+}
+
+static int make_vcpu(struct bench *bench)
+{
+    struct guest *guest = bench->state;
+
+    guest->vm = ioctl(guest->kvm, KVM_CREATE_VM, 0);
+    if (guest->vm < 0)
+        return agent_bench_fail(bench, "KVM_CREATE_VM");
+    guest->vcpu = ioctl(guest->vm, KVM_CREATE_VCPU, 0);
+    return guest->vcpu < 0 ? agent_bench_fail(bench, "KVM_CREATE_VCPU") : 0;
+}
+
+static int create(struct bench *bench, unsigned long n)
+{
+    const struct guest *guest = bench->state;
+
+    for (unsigned long i = 0; i < n; i++) {
+        if (make_vcpu(bench))
+            return -1;
+        close(guest->vcpu);
+        close(guest->vm);
+    }
+    return 0;
+}
+
+static int give_memory(struct bench *bench)
+{
+    const struct guest *guest = bench->state;
+    char *memory = agent_bench_map(bench, MEMORY);
+    struct kvm_userspace_memory_region region = {.memory_size = MEMORY,
+                                                 .userspace_addr = (uintptr_t)memory};
+
+    if (!memory)
+        return -1;
+    memcpy(memory + CPUID_LOOP, cpuid_loop, sizeof cpuid_loop);
+    memcpy(memory + PORT_LOOP, port_loop, sizeof port_loop);
+    /* Only VMX without unrestricted guest needs it, and refuses nothing elsewhere. */
+    ioctl(guest->vm, KVM_SET_TSS_ADDR, 0xfffbd000);
+    if (ioctl(guest->vm, KVM_SET_USER_MEMORY_REGION, &region))
+        return agent_bench_fail(bench, "KVM_SET_USER_MEMORY_REGION");
+    return 0;
+}
+
+static int set_mode(struct bench *bench)
+{
+    struct kvm_segment flat = {
+        .limit = 0xffffffff, .selector = 8, .type = 11, .present = 1, .db = 1, .s = 1, .g = 1};
+    const struct guest *guest = bench->state;
+    struct kvm_sregs sregs;
+
+    if (ioctl(guest->vcpu, KVM_GET_SREGS, &sregs))
+        return agent_bench_fail(bench, "KVM_GET_SREGS");
+    sregs.cs = flat;
+    flat.selector = 16;
+    flat.type = 3;
+    sregs.ds = sregs.es = sregs.fs = sregs.gs = sregs.ss = flat;
+    sregs.cr0 |= 1;
+    return ioctl(guest->vcpu, KVM_SET_SREGS, &sregs) ? agent_bench_fail(bench, "KVM_SET_SREGS") : 0;
+}
+
+/* Start at RIP with COUNT in %esi. */
+static int start_at(struct bench *bench, unsigned long rip, unsigned long count)
+{
+    struct kvm_regs registers = {.rip = rip, .rsi = count, .rflags = 2};
+    const struct guest *guest = bench->state;
+
+    if (ioctl(guest->vcpu, KVM_SET_REGS, &registers))
+        return agent_bench_fail(bench, "KVM_SET_REGS");
+    return 0;
+}
+
+/* Until the guest writes to its port. */
+static inline int run(struct bench *bench)
+{
+    const struct guest *guest = bench->state;
+
+    if (ioctl(guest->vcpu, KVM_RUN, 0))
+        return agent_bench_fail(bench, "KVM_RUN");
+    if (guest->run->exit_reason == KVM_EXIT_IO)
+        return 0;
+    agent_bench_skip(bench, "the guest left with exit reason %u", guest->run->exit_reason);
+    return -1;
+}
+
+static void interrupt(int number)
+{
+    (void)number;
+}
+
+/* A KVM that interprets its guests opens like any other. */
+static int try_guest(struct bench *bench)
+{
+    struct sigaction action = {.sa_handler = interrupt};
+    int status;
+
+    sigaction(SIGALRM, &action, NULL);
+    errno = 0;
+    alarm(PATIENCE_S);
+    status = run(bench);
+    alarm(0);
+    if (status && errno == EINTR)
+        return agent_bench_skip(bench,
+                                "/dev/kvm opens, but a guest of two instructions did not "
+                                "end within %d s",
+                                PATIENCE_S);
+    return status;
+}
+
+static int prepare_guest(struct bench *bench)
+{
+    struct guest *guest;
+    int status = open_kvm(bench), size;
+
+    if (status)
+        return status;
+    guest = bench->state;
+    if (make_vcpu(bench) || give_memory(bench) || set_mode(bench))
+        return -1;
+    size = ioctl(guest->kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
+    if (size < (int)sizeof *guest->run)
+        return agent_bench_fail(bench, "KVM_GET_VCPU_MMAP_SIZE");
+    guest->run = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, guest->vcpu, 0);
+    if (guest->run == MAP_FAILED)
+        return agent_bench_fail(bench, "mmap of the vCPU");
+    return start_at(bench, PORT_LOOP, 0) ? -1 : try_guest(bench);
+}
+
+static int exit_to_user(struct bench *bench, unsigned long n)
+{
+    for (unsigned long i = 0; i < n; i++)
+        if (run(bench))
+            return -1;
+    return 0;
+}
+
+/* Many exits an operation, so that the way in and the port write at the end hardly count. */
+static int exit_to_kernel(struct bench *bench, unsigned long n)
+{
+    for (unsigned long i = 0; i < n; i++)
+        if (start_at(bench, CPUID_LOOP, CPUIDS) || run(bench))
+            return -1;
+    return 0;
+}
+
+const struct benchmark agent_bench_kvm[] = {
+    {
+        .name = "kvm-create",
+        .unit = "us",
+        .about = "make a VM with one vCPU and close both: what this layer's KVM does before the "
+                 "layer above can start",
+        .version = 1,
+        .prepare = open_kvm,
+        .operation = create,
+    },
+    {
+        .name = "kvm-cpuid",
+        .unit = "ns",
+        .about = "cpuid in a tiny guest of this layer, handled by this layer's KVM: what cpuid "
+                 "costs in the layer above, whether there is one or not",
+        .version = 1,
+        .parts = CPUIDS,
+        .prepare = prepare_guest,
+        .operation = exit_to_kernel,
+    },
+    {
+        .name = "kvm-port-io",
+        .unit = "ns",
+        .about = "a port write in a tiny guest of this layer that KVM_RUN returns with: what an "
+                 "emulated device in user space costs the layer above",
+        .version = 1,
+        .prepare = prepare_guest,
+        .operation = exit_to_user,
+    },
+    {.name = NULL},
+};
