@@ -56,7 +56,11 @@ static int open_streams(const struct nl_process *process, struct streams *stream
     streams->in = memory_file("stdin", process->input, err);
     if (streams->in < 0)
         return -1;
-    if (process->log) {
+    if (process->inherit_error) {
+        streams->error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+        if (streams->error < 0)
+            return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot use standard error");
+    } else if (process->log) {
         streams->error = open(process->log, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         if (streams->error < 0)
             return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot open %s", process->log);
@@ -138,6 +142,12 @@ static int wait_for_child(pid_t pid, const struct nl_process *process, int *stat
     int rc = pidfd < 0 ? nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot watch a child")
                        : nl_wait_readable(pidfd, nl_deadline_in(timeout), err);
 
+    if (rc != 1 && process->grace > 0) {
+        nl_interrupt_shield(true);
+        kill(pid, SIGTERM);
+        nl_wait_readable(pidfd, nl_deadline_in(process->grace), NULL);
+        nl_interrupt_shield(false);
+    }
     /* The child may have left others in its group, on every path. */
     if (rc != 1)
         kill(-pid, SIGKILL);
@@ -168,7 +178,7 @@ int nl_process_run(const struct nl_process *process, char **output, struct nl_er
     if (wait_for_child(pid, process, &status, err) < 0)
         return -1;
     if (status != 0) {
-        cleanup_free char *line = last_line(streams.error);
+        cleanup_free char *line = process->inherit_error ? NULL : last_line(streams.error);
 
         if (WIFSIGNALED(status))
             nl_fail(err, NL_EXIT_LAB, "%s was killed by signal %d%s%s", name, WTERMSIG(status),
@@ -176,7 +186,7 @@ int nl_process_run(const struct nl_process *process, char **output, struct nl_er
         else
             nl_fail(err, NL_EXIT_LAB, "%s exited with status %d%s%s", name, WEXITSTATUS(status),
                     line ? ": " : "", line ? line : "");
-        if (process->log)
+        if (process->log && !process->inherit_error)
             nl_hint(err, "its output is in %s", process->log);
         return -1;
     }

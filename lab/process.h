@@ -6,6 +6,7 @@
 
 #include "deadline.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct nl_process {
@@ -17,6 +18,9 @@ struct nl_process {
     const char *input;              /* NULL for /dev/null, or text for its standard input */
     size_t output_limit;            /* bytes of standard output to capture; 0: do not capture */
     double timeout;                 /* seconds; 0 means the default of 60 */
+    double grace;                   /* on timeout or interrupt, seconds between SIGTERM to the child
+                                       and SIGKILL to its group; 0: SIGKILL at once */
+    bool inherit_error;             /* standard error is the runner's own (log is not used) */
 };
 
 /* Run it to its end. The child gets a process group of its own, and dies with the runner; on
