@@ -58,6 +58,13 @@ static jv to_jv(const json_t *json)
     return text ? jv_parse(text) : jv_null();
 }
 
+/* libjq 1.6 calls it for `debug` without looking whether there is one. */
+static void on_debug(void *data, jv message)
+{
+    (void)data;
+    jv_free(message);
+}
+
 static int lines_in(const char *text)
 {
     int n = 0;
@@ -108,6 +115,7 @@ static void compile(const struct job *job, const char *program, struct compiled 
     if (!compiled->jq || asprintf(&text, "%s" OPENING "%s" CLOSING, job->prelude, program) < 0)
         _exit(1);
     jq_set_error_cb(compiled->jq, on_message, &compiled->message);
+    jq_set_debug_cb(compiled->jq, on_debug, NULL);
     if (!jq_compile(compiled->jq, text))
         jq_teardown(&compiled->jq);
 }

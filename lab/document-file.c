@@ -8,8 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SIZE_LIMIT (256UL * 1024 * 1024)
+
+static int fail_size(const char *path, struct nl_error **err)
+{
+    return nl_fail(err, NL_EXIT_REQUEST, "%s is larger than %lu MiB", path, SIZE_LIMIT >> 20);
+}
 
 /* All of FILE, at most SIZE_LIMIT bytes; the caller's. */
 static int read_all(FILE *file, const char *path, char **text, size_t *length,
@@ -18,6 +24,11 @@ static int read_all(FILE *file, const char *path, char **text, size_t *length,
     cleanup_free char *buffer = NULL;
     size_t size = 0;
     size_t used = 0;
+    struct stat status;
+
+    if (fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) &&
+        (size_t)status.st_size > SIZE_LIMIT)
+        return fail_size(path, err);
 
     do {
         char *bigger;
@@ -32,7 +43,7 @@ static int read_all(FILE *file, const char *path, char **text, size_t *length,
     if (ferror(file))
         return nl_fail_errno(err, NL_EXIT_REQUEST, errno, "cannot read %s", path);
     if (used > SIZE_LIMIT)
-        return nl_fail(err, NL_EXIT_REQUEST, "%s is larger than %lu MiB", path, SIZE_LIMIT >> 20);
+        return fail_size(path, err);
     *text = nl_steal(&buffer);
     *length = used;
     return 0;

@@ -67,7 +67,7 @@ char *nl_printable(const char *text, size_t columns)
     size_t size;
     FILE *out = open_memstream(&result, &size);
     size_t used = 0;
-    long cut_at = 0; /* where "..." still fits */
+    long cut_at = 0; /* up to here "..." fits behind it */
 
     if (!out)
         return NULL;
@@ -84,9 +84,14 @@ char *nl_printable(const char *text, size_t columns)
             cut_at = ftell(out);
         s += length;
     }
+    if (*s) {
+        fseek(out, cut_at, SEEK_SET);
+        fputs(columns > 3 ? "..." : "", out);
+    }
     fclose(out);
-    if (*s && result)
-        strcpy(result + cut_at, columns > 3 ? "..." : "");
+    /* After a seek backwards there is something behind the end. */
+    if (result)
+        result[size] = '\0';
     return result;
 }
 

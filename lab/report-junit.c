@@ -346,26 +346,29 @@ static void write_suites(xmlTextWriterPtr writer, const json_t *document)
     end(writer);
 }
 
-int nl_report_junit(const json_t *document, const char *path, struct nl_error **err)
+char *nl_report_junit_text(const json_t *document)
 {
     xmlBufferPtr buffer = xmlBufferCreate();
     xmlTextWriterPtr writer = buffer ? xmlNewTextWriterMemory(buffer, 0) : NULL;
-    int rc;
+    char *text = NULL;
 
-    if (!writer) {
-        xmlBufferFree(buffer);
-        return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
+    if (writer) {
+        xmlTextWriterSetIndent(writer, 1);
+        xmlTextWriterStartDocument(writer, NULL, "UTF-8", NULL);
+        write_suites(writer, document);
+        if (xmlTextWriterEndDocument(writer) >= 0)
+            text = strdup((const char *)xmlBufferContent(buffer));
+        xmlFreeTextWriter(writer);
     }
-    xmlTextWriterSetIndent(writer, 1);
-    xmlTextWriterStartDocument(writer, NULL, "UTF-8", NULL);
-    write_suites(writer, document);
-    rc = xmlTextWriterEndDocument(writer);
-    xmlFreeTextWriter(writer);
-    if (rc < 0)
-        rc = nl_fail(err, NL_EXIT_LAB, "cannot write %s: libxml2 failed", path);
-    else
-        rc = nl_save(path, (const char *)xmlBufferContent(buffer), (size_t)xmlBufferLength(buffer),
-                     err);
     xmlBufferFree(buffer);
-    return rc;
+    return text;
+}
+
+int nl_report_junit(const json_t *document, const char *path, struct nl_error **err)
+{
+    cleanup_free char *text = nl_report_junit_text(document);
+
+    if (!text)
+        return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
+    return nl_save(path, text, strlen(text), err);
 }

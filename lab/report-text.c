@@ -99,7 +99,9 @@ static const char *hypervisor_name(const json_t *layer)
         return "KVM";
     if (strcmp(signature, "TCGTCGTCGTCG") == 0)
         return "TCG";
-    return *signature ? signature : nl_dig(layer, "facts") ? "nothing" : "";
+    if (json_is_false(nl_dig(layer, "facts.cpuid.hypervisor.present")))
+        return "hardware";
+    return signature;
 }
 
 static const char *virtualization_name(const json_t *layer)
@@ -323,5 +325,9 @@ void nl_report_text(const json_t *document, FILE *out, bool colour)
     print_times(&to, document);
     print_files(&to, document);
     fprintf(out, "\n%sNext:%s ", to.bold, to.plain);
-    nl_text_wrap(&to, nl_dig_string(document, "verdict.next", "wait for the run to end"), 6, 6);
+    nl_text_wrap(&to,
+                 nl_dig_string(document, "verdict.next",
+                               "if the run is not going on any more, `nestlab report --check` "
+                               "judges what it left"),
+                 6, 6);
 }

@@ -19,4 +19,7 @@ bool nl_report_wants_colour(FILE *out);
    dialect is what Jenkins' junit plug-in and GitLab read. */
 int nl_report_junit(const json_t *document, const char *path, struct nl_error **err);
 
+/* The same as text, the caller's; NULL when out of memory. */
+char *nl_report_junit_text(const json_t *document);
+
 #endif
