@@ -1,0 +1,149 @@
+/*
+ * cmd-console.c - `nestlab console LN`: a layer's serial console, its last lines and then live.
+ */
+#include "choose.h"
+#include "cmd.h"
+#include "deadline.h"
+#include "dig.h"
+#include "follow.h"
+#include "keeper-client.h"
+#include "terminal.h"
+
+#include <argp.h>
+#include <errno.h>
+
+#define KEEPER_S 3.0
+#define LINES_MAX 1000000
+
+struct console_args {
+    const char *run;
+    const char *layer;
+    int lines;
+    bool no_follow;
+};
+
+static const struct argp_option options[] = {
+    {"run", 'r', "ID", 0, "The stack, by its id or the beginning of it", 0},
+    {"lines", 'n', "N", 0, "How many of the last lines come first (default 20)", 0},
+    {"no-follow", 'q', NULL, 0, "Print those and end", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct console_args *args = state->input;
+    char *end;
+    long lines;
+
+    switch (key) {
+    case 'r':
+        args->run = arg;
+        return 0;
+    case 'n':
+        lines = strtol(arg, &end, 10);
+        if (end == arg || *end || lines < 0 || lines > LINES_MAX)
+            argp_error(state, "--lines takes a number from 0 to %d", LINES_MAX);
+        args->lines = (int)lines;
+        return 0;
+    case 'q':
+        args->no_follow = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (args->layer)
+            argp_error(state, "one layer at a time");
+        args->layer = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_usage(state);
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* A connection that types into the console; -1 (and why, on standard error) when there is none. */
+static int open_typing(const json_t *run, const char *layer)
+{
+    cleanup_error struct nl_error *err = NULL;
+    int fd = -1;
+
+    if (!nl_dig_true(run, "state.kept")) {
+        fputs("nestlab: a run in progress: typing goes nowhere\n", stderr);
+        return -1;
+    }
+    if (nl_keeper_connect(nl_dig_string(run, "path", ""), nl_deadline_in(KEEPER_S), &fd, &err) ==
+            0 &&
+        nl_keeper_ask(fd, json_pack("{s:s, s:s}", "op", "console", "layer", layer),
+                      nl_deadline_in(KEEPER_S), NULL, &err) == 0)
+        return fd;
+    nl_error_print(err);
+    nl_cleanup_closep(&fd);
+    return -1;
+}
+
+static int follow(const struct nl_follow *following, const json_t *run, const char *layer,
+                  struct nl_error **err)
+{
+    cleanup_close int keeper = -1;
+    int rc;
+
+    if (nl_interrupt_catch(err) < 0)
+        return -1;
+    if (nl_terminal_present()) {
+        fprintf(stderr, "nestlab: console of %s; Ctrl-] leaves\n", layer);
+        keeper = open_typing(run, layer);
+        rc = nl_follow_terminal(following, keeper, err);
+    } else {
+        rc = nl_follow_plain(following, err);
+    }
+    if (rc == 0)
+        fprintf(stderr, "nestlab: the stack %s is gone\n", following->id);
+    else if (rc > 0)
+        fputs("\nnestlab: left\n", stderr);
+    return rc < 0 ? -1 : 0;
+}
+
+static int console(const struct console_args *args, struct nl_error **err)
+{
+    cleanup_json json_t *run = NULL;
+    const json_t *layer = NULL;
+    cleanup_close int fd = -1;
+    const char *name, *file;
+
+    if (nl_choose_run(args->run, &run, err) < 0 ||
+        nl_choose_layer(run, args->layer, &layer, err) < 0)
+        return -1;
+    name = nl_dig_string(layer, "name", args->layer);
+    file = nl_dig_string(layer, "console_file", NULL);
+    if (!file)
+        return nl_fail(err, NL_EXIT_REQUEST, "%s has no serial console%s", name,
+                       nl_dig_true(layer, "local") ? ": it is this machine" : " yet");
+    if (nl_follow_open(file, args->lines, &fd, err) < 0)
+        return -1;
+    if (args->no_follow)
+        return 0;
+    return follow(&(struct nl_follow){.fd = fd, .id = nl_dig_string(run, "id", "")}, run, name,
+                  err);
+}
+
+int nl_cmd_console(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse_option,
+        .args_doc = "LN",
+        .doc = "Show the serial console of layer LN of a stack that is up or of a run in progress: "
+               "its last lines, then what comes. On a terminal, what is typed goes into it when "
+               "the stack is kept, and Ctrl-] leaves.",
+    };
+    struct console_args args = {.lines = 20};
+    cleanup_error struct nl_error *err = NULL;
+
+    if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
+        return NL_EXIT_REQUEST;
+    if (console(&args, &err) < 0) {
+        nl_error_print(err);
+        return nl_error_status(err);
+    }
+    return NL_EXIT_PASSED;
+}
