@@ -72,6 +72,18 @@ int nl_disks_check_room(const struct nl_stack *stack, struct nl_error **err)
     return check_disk(stack, err);
 }
 
+/* What the layer's disk is an overlay of: its root disk or, for a layer without one, the scratch
+   disk that only benchmarks use (an unused disk would still be probed, which costs a nested guest
+   time). */
+static const char *base_disk(const struct nl_layer *layer)
+{
+    bool measured = layer->stack->scenario->benchmarks.names != NULL;
+
+    if (layer->image->disk)
+        return layer->image->disk;
+    return measured ? layer->image->scratch : NULL;
+}
+
 static int make_overlay(struct nl_layer *layer, struct nl_error **err)
 {
     char *overlay = nl_rundir_file(layer->stack->rundir, "%s.qcow2", layer->spec->name);
@@ -183,7 +195,7 @@ static int make_boot_disk(struct nl_stack *stack, struct nl_error **err)
 int nl_disks_make(struct nl_stack *stack, struct nl_error **err)
 {
     for (size_t i = nl_stack_outermost(stack); i < stack->n_layers; i++)
-        if (stack->layers[i].image->disk && make_overlay(&stack->layers[i], err) < 0)
+        if (base_disk(&stack->layers[i]) && make_overlay(&stack->layers[i], err) < 0)
             return -1;
     return make_boot_disk(stack, err);
 }

@@ -107,6 +107,19 @@ static void note_host(struct nl_document *document)
         nl_document_host(document, "libvirt", json_string(libvirt));
 }
 
+/* "auto" does not take this machine when the scenario asks of L0 what only a guest can have. */
+static int choose_l0(struct run *run, bool *local, char **why, struct nl_error **err)
+{
+    const char *key = nl_layer_needs_guest(&run->scenario->layers[0]);
+
+    if (!key || strcmp(run->scenario->l0, "auto") != 0)
+        return nl_l0_choose(run->scenario->l0, nl_store_agent(run->store), local, why, err);
+    *local = false;
+    if (asprintf(why, "the scenario's \"%s\" for L0 needs a guest", key) < 0)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    return 0;
+}
+
 /* Everything up to the stack, which is not started yet. Errors here are the request's or the
    machine's: there is no document to tell them in. */
 static int set_up(struct run *run, struct nl_error **err)
@@ -122,7 +135,7 @@ static int set_up(struct run *run, struct nl_error **err)
     collect_left_behind();
     if (options->enable_nesting && nl_l0_enable_nesting(&run->undo, err) < 0)
         return -1;
-    if (nl_l0_choose(run->scenario->l0, nl_store_agent(run->store), &local, &why, err) < 0)
+    if (choose_l0(run, &local, &why, err) < 0)
         return -1;
     nl_progress_note("%s: L0 is %s (%s)", run->scenario->name, local ? "this machine" : "emulated",
                      why);
