@@ -444,13 +444,11 @@ static void test_outcomes(void **state)
         {"\"\\u001b[31m\\u0001\"", "fail", "\033[31m\001"},
         {"[limit(1; repeat(1))] == [1]", "pass", ""},
         {"def f: 1 + f; f", "error", ""},
-        {"until(false; .)", "error", "did not end within"},
-        {"true", "pass", ""}, /* after one that had to be killed */
     };
     enum { N = sizeof(known) / sizeof(known[0]) };
     cleanup_json json_t *document = fixture("passed");
     cleanup_free char *prelude = prelude_text();
-    const struct nl_jq_limits limits = {3, 60};
+    const struct nl_jq_limits limits = {60, 120};
     cleanup_json json_t *results = NULL;
     struct nl_jq_check checks[N];
 
@@ -470,6 +468,23 @@ static void test_outcomes(void **state)
                      nl_dig_string(result, "verdict", "?"), message, known[i].verdict,
                      known[i].says);
     }
+}
+
+/* One that has to be killed does not keep the next one from its verdict. */
+static void test_hanging_program(void **state)
+{
+    const struct nl_jq_check checks[] = {{"true", -1}, {"until(false; .)", -1}, {"true", -1}};
+    const struct nl_jq_limits limits = {4, 60};
+    cleanup_json json_t *document = fixture("passed");
+    cleanup_json json_t *results = NULL;
+
+    (void)state;
+    assert_int_equal(nl_jq_evaluate(document, NULL, "", checks, 3, &limits, &results, NULL), 0);
+    assert_int_equal(json_array_size(results), 3);
+    assert_true(nl_dig_is(json_array_get(results, 0), "verdict", "pass"));
+    assert_true(
+        nl_dig_is(json_array_get(results, 1), "message", "the program did not end within 4 s"));
+    assert_true(nl_dig_is(json_array_get(results, 2), "verdict", "pass"));
 }
 
 /* The time for all of them is limited too, and what is left out says so. */
@@ -531,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_depths),
         cmocka_unit_test(test_leaving_checks_out),
         cmocka_unit_test(test_outcomes),
+        cmocka_unit_test(test_hanging_program),
         cmocka_unit_test(test_total_limit),
         cmocka_unit_test(test_layer_out_of_range),
         cmocka_unit_test(test_bad_rules),
