@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 
+/* Disks are vda to vdz, and a PCI bus has no more slots than that either. */
+#define NL_DOMAIN_DISKS_MAX 20
+
 struct nl_domain_disk {
     char *path;         /* a file or block device of the layer below */
     char serial[21];    /* virtio-blk serials end at 20 bytes */

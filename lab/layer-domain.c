@@ -41,7 +41,7 @@ static bool is_outermost(const struct nl_layer *layer)
 /* A disk by serial, as LAYER is to get it: a file of ours for the outermost guest, a block device
    of the layer below for the others. */
 static int add_disk(struct parts *parts, const struct nl_layer *layer, const char *serial,
-                    const char *file, const char *format, struct nl_error **err)
+                    const char *file, const char *format, bool read_only, struct nl_error **err)
 {
     struct nl_domain_disk *disk = &parts->domain.disks[parts->domain.n_disks];
     const char *path = file;
@@ -56,31 +56,49 @@ static int add_disk(struct parts *parts, const struct nl_layer *layer, const cha
     disk->path = strdup(path);
     disk->format = format;
     disk->block = !is_outermost(layer);
-    disk->read_only = !strcmp(serial, NL_BOOT_SERIAL);
+    disk->read_only = read_only;
     snprintf(disk->serial, sizeof(disk->serial), "%s", serial);
     parts->domain.n_disks++;
     return disk->path ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
 }
 
-/* Its own disk, the boot disk, and those of the layers further in. A leaf needs no boot disk. */
+/* What belongs to OWNER: its root or scratch disk, and the disks that its scenario gives it. */
+static int add_disks_of(struct parts *parts, const struct nl_layer *layer,
+                        const struct nl_layer *owner, struct nl_error **err)
+{
+    char serial[21];
+
+    snprintf(serial, sizeof(serial), "nl-%s", owner->spec->name);
+    if (owner->overlay && add_disk(parts, layer, serial, owner->overlay, "qcow2", false, err) < 0)
+        return -1;
+    for (size_t i = 0; owner->spec->disks && owner->spec->disks[i]; i++) {
+        snprintf(serial, sizeof(serial), "nl-%s-%zu", owner->spec->name, i);
+        if (add_disk(parts, layer, serial, owner->spec->disks[i], "raw", true, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Its own disks, the boot disk, and the disks of the layers further in. A leaf needs no boot disk.
+ */
 static int add_disks(struct parts *parts, const struct nl_layer *layer, struct nl_error **err)
 {
     const struct nl_stack *stack = layer->stack;
+    size_t most = 1 + stack->n_layers * (1 + NL_LAYER_DISKS_MAX);
 
-    parts->domain.disks = calloc(stack->n_layers + 1, sizeof(*parts->domain.disks));
+    parts->domain.disks = calloc(most, sizeof(*parts->domain.disks));
     if (!parts->domain.disks)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     for (size_t i = layer->index; i < stack->n_layers; i++) {
-        const struct nl_layer *owner = &stack->layers[i];
-        char serial[21];
-
-        snprintf(serial, sizeof(serial), "nl-%s", owner->spec->name);
-        if (owner->overlay && add_disk(parts, layer, serial, owner->overlay, "qcow2", err) < 0)
+        if (add_disks_of(parts, layer, &stack->layers[i], err) < 0)
             return -1;
         if (i == layer->index && layer->hypervisor &&
-            add_disk(parts, layer, NL_BOOT_SERIAL, stack->boot_disk, "raw", err) < 0)
+            add_disk(parts, layer, NL_BOOT_SERIAL, stack->boot_disk, "raw", true, err) < 0)
             return -1;
     }
+    if (parts->domain.n_disks > NL_DOMAIN_DISKS_MAX)
+        return nl_fail(err, NL_EXIT_REQUEST, "%s would need %zu disks; at most %d are possible",
+                       layer->spec->name, parts->domain.n_disks, NL_DOMAIN_DISKS_MAX);
     return 0;
 }
 

@@ -50,6 +50,7 @@ const char *nl_layer_needs_guest(const struct nl_layer_spec *layer)
         {"kernel_args", layer->kernel_args},
         {"kernel", layer->kernel.image || layer->kernel.modules || layer->kernel.deb},
         {"debs", layer->debs},
+        {"disks", layer->disks},
         {"emulator", layer->emulator},
         {"machine", layer->machine},
     };

@@ -31,6 +31,8 @@ struct nl_layer_spec {
     char **kernel_args;  /* appended to the kernel command line; may be NULL */
     struct nl_kernel_spec kernel;
     char **debs;    /* Debian packages (absolute paths) installed over the image; may be NULL */
+    char **disks;   /* raw disk images (absolute paths) that the layer gets read-only, with the
+                       serials   nl-LN-0, nl-LN-1, ...; may be NULL */
     char *emulator; /* NULL, or the QEMU binary that runs this layer: an absolute path in the
                        layer below */
     char *machine;  /* NULL, or the machine type this layer gets */
@@ -72,6 +74,7 @@ struct nl_timeouts {
 
 /* More layers than anybody has booted; bounds disk letters, PCI slots and ports. */
 #define NL_LAYERS_MAX 16
+#define NL_LAYER_DISKS_MAX 4
 
 struct nl_scenario {
     char *path; /* where it came from */
