@@ -111,8 +111,8 @@ static void write_config(int port)
     fprintf(file,
             "ListenAddress 127.0.0.1\nPort %d\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\n"
             "UsePAM no\nStrictModes no\nPasswordAuthentication no\nPrintMotd no\n"
-            "Subsystem sftp internal-sftp\n",
-            port, in_folder("host"), in_folder("client.pub"));
+            "Subsystem sftp internal-sftp\nSetEnv HOME=%s\n",
+            port, in_folder("host"), in_folder("client.pub"), server.folder);
     fclose(file);
 }
 
