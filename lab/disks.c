@@ -113,7 +113,8 @@ static int copy_file(const char *source, const char *target, struct nl_error **e
     return n < 0 ? nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write %s", target) : 0;
 }
 
-/* A hard link where the file system allows it (mke2fs copies symbolic links as they are). */
+/* A hard link to the file itself where the file system allows it: the store's files may be symbolic
+   links, and mke2fs copies those as they are. */
 static int place_file(const char *source, const char *folder, const char *name,
                       struct nl_error **err)
 {
@@ -123,7 +124,7 @@ static int place_file(const char *source, const char *folder, const char *name,
         return 0;
     if (asprintf(&target, "%s/%s", folder, name) < 0)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (link(source, target) == 0)
+    if (linkat(AT_FDCWD, source, AT_FDCWD, target, AT_SYMLINK_FOLLOW) == 0)
         return 0;
     return copy_file(source, target, err);
 }
