@@ -41,6 +41,15 @@ static inline void nl_cleanup_jsonp(json_t **json)
     json_decref(*json);
 }
 
+/* Hand a descriptor to the caller: the cleanup attribute then finds -1. */
+static inline int nl_steal_fd(int *fd)
+{
+    int stolen = *fd;
+
+    *fd = -1;
+    return stolen;
+}
+
 /* A NULL-terminated array of strings, freed with its strings. */
 static inline void nl_strv_free(char **strv)
 {

@@ -61,8 +61,7 @@ int nl_follow_open(const char *file, int lines, int *fd, struct nl_error **err)
     if (n < 0)
         return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot read %s", file);
     print_lines(text, (size_t)n, lines);
-    *fd = opened;
-    opened = -1;
+    *fd = nl_steal_fd(&opened);
     return 0;
 }
 

@@ -12,12 +12,10 @@
 static int try_connect(const struct sockaddr_un *address)
 {
     cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int connected = fd;
 
     if (fd < 0 || connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0)
         return -1;
-    fd = -1;
-    return connected;
+    return nl_steal_fd(&fd);
 }
 
 int nl_keeper_connect(const char *path, nl_deadline deadline, int *fd, struct nl_error **err)

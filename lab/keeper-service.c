@@ -70,15 +70,18 @@ static int find_layer(const struct nl_stack *stack, const json_t *request, struc
 {
     const char *name = nl_dig_string(request, "layer", NULL);
 
-    if (!name)
-        return nl_fail(err, NL_EXIT_REQUEST, "the request names no layer");
+    if (!name) {
+        nl_fail(err, NL_EXIT_REQUEST, "the request names no layer");
+        return -1;
+    }
     for (size_t i = 0; i < stack->n_layers; i++) {
         if (strcmp(stack->layers[i].spec->name, name) == 0) {
             *layer = &stack->layers[i];
             return 0;
         }
     }
-    return nl_fail(err, NL_EXIT_REQUEST, "this stack has no layer %s", name);
+    nl_fail(err, NL_EXIT_REQUEST, "this stack has no layer %s", name);
+    return -1;
 }
 
 /* Its agent and its shell serve one at a time. */

@@ -31,17 +31,15 @@ static int make_socket(const struct nl_rundir *rundir, struct nl_error **err)
     cleanup_free char *path = nl_rundir_file(rundir, "keeper.sock");
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int made = fd;
 
     if (strlen(path) >= sizeof(address.sun_path))
         return nl_fail(err, NL_EXIT_LAB, "the path %s is too long for a socket", path);
-    strcpy(address.sun_path, path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
     unlink(path);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
         chmod(path, 0600) < 0 || listen(fd, CLIENTS_MAX) < 0)
         return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot listen at %s", path);
-    fd = -1;
-    return made;
+    return nl_steal_fd(&fd);
 }
 
 static void leave_seat(struct seat *seat)

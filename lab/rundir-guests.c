@@ -92,8 +92,7 @@ static int consider(pid_t pid, const char *prefix, struct guests *guests, struct
     if (!more)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     guests->pidfds = more;
-    guests->pidfds[guests->n++] = pidfd;
-    pidfd = -1;
+    guests->pidfds[guests->n++] = nl_steal_fd(&pidfd);
     return 0;
 }
 

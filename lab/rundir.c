@@ -226,6 +226,7 @@ static json_t *describe(struct nl_runs *runs, const char *id)
     if (folder < 0)
         return NULL;
     taken = nl_runs_take(runs, id, &alive);
+    (void)taken;
     state = read_state(folder);
     return json_pack("{s:s, s:o, s:b, s:o}", "id", id, "path",
                      json_sprintf("%s/%s", runs->path, id), "alive", (int)alive, "state",
@@ -268,6 +269,7 @@ bool nl_rundir_alive(const char *id)
         nl_runs_lock(&runs, &ignored) < 0)
         return false;
     taken = nl_runs_take(&runs, id, &alive);
+    (void)taken;
     return alive;
 }
 

@@ -25,27 +25,30 @@ static bool is_plain_path(const char *path)
     return path[0] == '/';
 }
 
-static int runs_name(char **name, struct nl_error **err)
+/* NULL on failure; the caller's. */
+static char *runs_name(struct nl_error **err)
 {
     const char *given = getenv("NESTLAB_RUNS");
-    size_t length;
+    char *name = NULL;
 
     if (!given || !*given) {
-        if (asprintf(name, "/var/tmp/nestlab-%u", (unsigned)geteuid()) < 0)
-            return nl_fail(err, NL_EXIT_LAB, "out of memory");
-        return 0;
-    }
-    if (!is_plain_path(given)) {
+        if (asprintf(&name, "/var/tmp/nestlab-%u", (unsigned)geteuid()) < 0)
+            name = NULL;
+    } else if (is_plain_path(given)) {
+        name = strdup(given);
+    } else {
         nl_fail(err, NL_EXIT_REQUEST, "NESTLAB_RUNS is not usable: %s", given);
-        return nl_hint(err, "an absolute path of letters, digits and / . _ - + is needed");
+        nl_hint(err, "an absolute path of letters, digits and / . _ - + is needed");
+        return NULL;
     }
-    *name = strdup(given);
-    if (!*name)
-        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    if (!name) {
+        nl_fail(err, NL_EXIT_LAB, "out of memory");
+        return NULL;
+    }
     /* A trailing slash would make open() follow a link. */
-    for (length = strlen(*name); length > 1 && (*name)[length - 1] == '/'; length--)
-        (*name)[length - 1] = '\0';
-    return 0;
+    for (size_t length = strlen(name); length > 1 && name[length - 1] == '/'; length--)
+        name[length - 1] = '\0';
+    return name;
 }
 
 static bool is_empty(int fd)
@@ -119,10 +122,10 @@ static int true_path(struct nl_runs *runs, struct nl_error **err)
 
 int nl_runs_open(bool create, struct nl_runs *runs, struct nl_error **err)
 {
-    cleanup_free char *name = NULL;
+    cleanup_free char *name = runs_name(err);
 
     *runs = NL_RUNS_NONE;
-    if (runs_name(&name, err) < 0)
+    if (!name)
         return -1;
     if (create && mkdir(name, 0700) < 0 && errno != EEXIST)
         return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make %s", name);
@@ -221,8 +224,6 @@ int nl_runs_ids(const struct nl_runs *runs, char ***ids, struct nl_error **err)
 int nl_runs_take(const struct nl_runs *runs, const char *id, bool *alive)
 {
     cleanup_close int fd = openat(runs->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int taken = fd;
-
     struct stat st;
 
     *alive = false;
@@ -235,6 +236,5 @@ int nl_runs_take(const struct nl_runs *runs, const char *id, bool *alive)
     /* Its owner may have removed it between opening and locking. */
     if (fstat(fd, &st) < 0 || st.st_nlink == 0)
         return -1;
-    fd = -1;
-    return taken;
+    return nl_steal_fd(&fd);
 }
