@@ -200,6 +200,21 @@ int builder_read_decompressed(const char *path, char **bytes, size_t *length, st
     return 0;
 }
 
+/* As copy_data, into an archive: which takes its content in one piece, holes as zeros. */
+static int pack_data(struct archive *from, struct archive *to, const char *what,
+                     struct nl_error **err)
+{
+    cleanup_free char *block = malloc(BLOCK);
+    la_ssize_t n;
+
+    if (!block)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    while ((n = archive_read_data(from, block, BLOCK)) > 0)
+        if (archive_write_data(to, block, (size_t)n) != n)
+            return builder_archive_fail(to, what, err);
+    return n < 0 ? builder_archive_fail(from, what, err) : nl_interrupt_check(err);
+}
+
 static int pack_one(struct archive *disk, struct archive *tar, const char *folder,
                     const char *prefix, struct nl_error **err)
 {
@@ -217,7 +232,7 @@ static int pack_one(struct archive *disk, struct archive *tar, const char *folde
         archive_entry_set_gname(entry, NULL);
         rc = archive_write_header(tar, entry);
         if (rc >= ARCHIVE_WARN && archive_entry_size(entry) > 0)
-            rc = copy_data(disk, tar, folder, err) < 0 ? ARCHIVE_FATAL : ARCHIVE_OK;
+            rc = pack_data(disk, tar, folder, err) < 0 ? ARCHIVE_FATAL : ARCHIVE_OK;
     }
     archive_entry_free(entry);
     if (rc == ARCHIVE_EOF)

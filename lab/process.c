@@ -144,7 +144,7 @@ static int wait_for_child(pid_t pid, const struct nl_process *process, int *stat
 
     if (rc != 1 && process->grace > 0) {
         nl_interrupt_shield(true);
-        kill(pid, SIGTERM);
+        kill(-pid, SIGTERM);
         nl_wait_readable(pidfd, nl_deadline_in(process->grace), NULL);
         nl_interrupt_shield(false);
     }

@@ -18,8 +18,8 @@ struct nl_process {
     const char *input;              /* NULL for /dev/null, or text for its standard input */
     size_t output_limit;            /* bytes of standard output to capture; 0: do not capture */
     double timeout;                 /* seconds; 0 means the default of 60 */
-    double grace;                   /* on timeout or interrupt, seconds between SIGTERM to the child
-                                       and SIGKILL to its group; 0: SIGKILL at once */
+    double grace;                   /* on timeout or interrupt, seconds between SIGTERM to its
+                                       group and SIGKILL; 0: SIGKILL at once */
     bool inherit_error;             /* standard error is the runner's own (log is not used) */
 };
 

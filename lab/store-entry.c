@@ -40,8 +40,9 @@ static int open_up(const char *path, const struct stat *st, int type, struct FTW
 
 int nl_remove_tree(const char *path, struct nl_error **err)
 {
-    nftw(path, open_up, 16, FTW_PHYS);
-    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT)
+    /* FTW_MOUNT: whatever may be mounted there is not ours to remove. */
+    nftw(path, open_up, 16, FTW_PHYS | FTW_MOUNT);
+    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) < 0 && errno != ENOENT)
         return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot remove %s", path);
     return 0;
 }
@@ -62,6 +63,7 @@ static void remove_outside(const char *folder)
     if (n <= 0)
         return;
     target[n] = '\0';
+    unlink(link);
     base = strrchr(target, '/');
     if (!base || strncmp(base + 1, NL_ENTRY_OUTSIDE_PREFIX, strlen(NL_ENTRY_OUTSIDE_PREFIX)) != 0)
         return;
@@ -69,7 +71,10 @@ static void remove_outside(const char *folder)
         const char *argv[] = {"mmdebstrap", "--unshare-helper", "rm", "-rf", "--", target, NULL};
         struct nl_process process = {.argv = argv, .output_limit = 4096};
 
+        /* This is what has to be done after an interrupt. */
+        nl_interrupt_shield(true);
         nl_process_run(&process, NULL, NULL);
+        nl_interrupt_shield(false);
         nl_remove_tree(target, NULL);
     }
 }
