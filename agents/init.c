@@ -210,6 +210,9 @@ static void go_to_root(void)
 
 void agent_init(int argc, char **argv)
 {
+    /* Jansson would read /dev/urandom for it, and the kernel then spends a second or more on
+       gathering randomness before it answers. Nobody attacks hash tables from within. */
+    json_object_seed(1);
     umask(022);
     if (argc > 1 && strcmp(argv[1], SWITCHED) == 0)
         run_hypervisor();
