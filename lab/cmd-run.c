@@ -64,6 +64,10 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
         args->files = state->argv + state->next;
         args->n_files = state->argc - state->next;
         return 0;
+    /* Here, since argp tells every parser that has taken no operand of its own. */
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "name a scenario, for example scenarios/nested-boot.json");
+        return EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -81,9 +85,6 @@ static error_t parse_command(int key, char *arg, struct argp_state *state)
         return 0;
     case 'k':
         return parse_common(key, arg, state);
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "name a scenario, for example scenarios/nested-boot.json");
-        return EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;
     }
