@@ -16,7 +16,7 @@
 #define MEMORY 0x2000UL
 #define CPUID_LOOP 0x1000U
 #define PORT_LOOP 0x1100U
-#define CPUIDS 100
+#define CPUIDS 20
 #define PATIENCE_S 5
 
 static const unsigned char cpuid_loop[] = {

@@ -35,8 +35,9 @@ static const char *const stage_names[] = {
 
 struct outcome {
     volatile enum stage stage;
-    volatile long count;
-    int verdict; /* 0, or as agent_bench_skip() and agent_bench_fail() return */
+    volatile long count; /* of samples */
+    long warmup;         /* batches */
+    int verdict;         /* 0, or as agent_bench_skip() and agent_bench_fail() return */
     char reason[256];
     unsigned long batch;
     double clock_ns;
@@ -88,20 +89,21 @@ int agent_bench_vcpus(void)
     return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 }
 
-/* What the clock takes to read, or its smallest step where that is more. */
+/* The smallest step that reading it twice shows: what a reading costs, or how coarse it is. A mean
+   would count the interruptions of a busy layer. A clock that counts ticks stands for millions of
+   readings. */
 static double measure_clock(void)
 {
-    enum { READS = 1000 };
-    double start = agent_bench_now_ns(), last = start, step = INFINITY;
+    double last = agent_bench_now_ns(), step = INFINITY;
 
-    for (int i = 0; i < READS; i++) {
+    for (int i = 0; i < 1000 || (isinf(step) && i < 10000000); i++) {
         double now = agent_bench_now_ns();
 
         if (now > last)
             step = fmin(step, now - last);
         last = now;
     }
-    return isfinite(step) ? fmax(step, (last - start) / READS) : 1;
+    return step;
 }
 
 /* One batch. WALL_NS is what it took, VALUE_NS what counts. */
@@ -154,9 +156,11 @@ static int take_samples(struct run *run)
     int status;
 
     outcome->stage = WARMING_UP;
-    for (long i = 0; i < run->options->warmup; i++)
+    while (outcome->warmup < run->options->warmup && agent_bench_now_ns() < run->limit_ns) {
         if ((status = time_batch(run, outcome->batch, &wall, &value)) != 0)
             return status;
+        outcome->warmup++;
+    }
     outcome->stage = SAMPLING;
     do {
         status = time_batch(run, outcome->batch, &wall, &value);
@@ -184,6 +188,10 @@ static int measure(struct run *run)
     outcome->stage = CALIBRATING;
     outcome->clock_ns = measure_clock();
     run->limit_ns = agent_bench_now_ns() + run->options->budget_s * 1e9;
+    if (isinf(outcome->clock_ns)) {
+        agent_bench_skip(&run->bench, "the clock does not move");
+        return -1;
+    }
     status = calibrate(run, &outcome->batch);
     if (status)
         return status;
@@ -289,15 +297,13 @@ static json_t *clock_source(void)
     return agent_json_string(name);
 }
 
-json_t *agent_bench_skipped(const struct benchmark *benchmark, const struct bench_options *options,
-                            const char *reason)
+json_t *agent_bench_skipped(const struct benchmark *benchmark, const char *reason)
 {
     return json_pack("{s:s, s:s, s:s, s:i, s:b, s:s, s:o, s:i, s:i, s:[], s:n, s:s}", "name",
                      benchmark->name, "unit", benchmark->unit, "about", benchmark->about, "version",
                      benchmark->version, "higher_is_better", benchmark->higher_is_better, "clock",
                      "CLOCK_MONOTONIC", "clock_source", clock_source(), "vcpus",
-                     agent_bench_vcpus(), "warmup", (int)options->warmup, "samples", "short",
-                     "skipped", reason);
+                     agent_bench_vcpus(), "warmup", 0, "samples", "short", "skipped", reason);
 }
 
 /* Fewer samples than asked for are never silent. */
@@ -317,13 +323,14 @@ static json_t *say_short(const struct run *run)
 static json_t *make_result(const struct run *run, double seconds)
 {
     const struct outcome *outcome = run->outcome;
-    json_t *result = agent_bench_skipped(run->benchmark, run->options, "");
+    json_t *result = agent_bench_skipped(run->benchmark, "");
     json_t *samples = json_object_get(result, "samples");
 
     for (long i = 0; i < outcome->count; i++)
         json_array_append_new(samples, json_real(outcome->samples[i]));
     json_object_set_new(result, "skipped", json_null());
     json_object_set_new(result, "short", say_short(run));
+    json_object_set_new(result, "warmup", json_integer(outcome->warmup));
     json_object_set_new(result, "batch", json_integer((json_int_t)outcome->batch));
     json_object_set_new(result, "clock_resolution_ns", json_real(outcome->clock_ns));
     json_object_set_new(result, "involuntary_switches", json_integer(outcome->switches));
@@ -372,7 +379,7 @@ int agent_bench_run(const struct benchmark *benchmark, const struct bench_option
     else if (run.outcome->stage != DONE || run.outcome->verdict < 0)
         said = complain(error, &run, ended, status);
     else if (run.outcome->verdict > 0)
-        *result = agent_bench_skipped(benchmark, options, run.outcome->reason);
+        *result = agent_bench_skipped(benchmark, run.outcome->reason);
     else
         *result = make_result(&run, (agent_bench_now_ns() - start) / 1e9);
     if (said < 0)

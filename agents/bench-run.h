@@ -25,8 +25,8 @@ struct bench_options {
 unsigned long agent_bench_next_batch(unsigned long n, double elapsed_ns, double target_ns,
                                      unsigned long max);
 
-/* How long a batch should be: long against the clock, which takes CLOCK_NS to read or to move,
-   but never more than its share of the budget. */
+/* How long a batch should be: long against the clock, which moves in steps of CLOCK_NS, but
+   never more than its share of the budget. */
 double agent_bench_target_ns(const struct bench_options *options, double clock_ns);
 
 /* A sample in the benchmark's unit from a batch of N that took ELAPSED_NS. */
@@ -37,8 +37,7 @@ double agent_bench_value(const struct benchmark *benchmark, double elapsed_ns, u
 char *agent_bench_unfit(const struct benchmark *benchmark, int vcpus, const char *signature);
 
 /* A result without samples, and why. */
-json_t *agent_bench_skipped(const struct benchmark *benchmark, const struct bench_options *options,
-                            const char *reason);
+json_t *agent_bench_skipped(const struct benchmark *benchmark, const char *reason);
 
 /* How many vCPUs this process may use. */
 int agent_bench_vcpus(void);

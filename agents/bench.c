@@ -173,7 +173,7 @@ int agent_bench(const char *name, const json_t *args, json_t **result, char **er
     obstacle = find_obstacle(benchmark, &scratch);
     if (!obstacle)
         return agent_bench_run(benchmark, &options, scratch, result, error);
-    *result = agent_bench_skipped(benchmark, &options, obstacle);
+    *result = agent_bench_skipped(benchmark, obstacle);
     return 0;
 }
 

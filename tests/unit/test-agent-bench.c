@@ -246,6 +246,22 @@ static int nap(struct bench *bench, unsigned long n)
     return 0;
 }
 
+/* Each batch is longer than the whole budget: no warm-up is left to do, one sample is taken. */
+static void test_work_beyond_the_budget_gives_one_sample(void **state)
+{
+    const struct benchmark benchmark = {
+        .name = "nap", .unit = "us", .about = "test", .version = 1, .operation = nap};
+    const struct bench_options options = {
+        .samples = 10, .warmup = 1000, .budget_s = 0.05, .deadline_s = 5};
+    json_t *result = success(&benchmark, &options);
+
+    (void)state;
+    assert_int_equal(number(result, "warmup"), 0);
+    assert_int_equal(json_array_size(json_object_get(result, "samples")), 1);
+    assert_non_null(strstr(string(result, "short"), "1 of 10 samples"));
+    json_decref(result);
+}
+
 static void test_slow_work_is_short_and_says_so(void **state)
 {
     const struct benchmark benchmark = {
@@ -530,6 +546,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_values_are_in_their_unit),
         cmocka_unit_test(test_unfit_says_why),
         cmocka_unit_test(test_result_is_complete),
+        cmocka_unit_test(test_work_beyond_the_budget_gives_one_sample),
         cmocka_unit_test(test_slow_work_is_short_and_says_so),
         cmocka_unit_test(test_reset_precedes_every_batch),
         cmocka_unit_test(test_self_timed_counts_what_it_says),
