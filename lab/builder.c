@@ -132,7 +132,7 @@ static int unpack_request(json_t *json, struct nl_image_request *request,
 static int answer(const char *digest, const struct nl_error *err)
 {
     cleanup_json json_t *json =
-        err ? json_pack("{s:s, s:s?, s:i}", "message", nl_error_message(err), "hint",
+        err ? json_pack("{s:s, s:s*, s:i}", "message", nl_error_message(err), "hint",
                         nl_error_hint(err), "status", (int)nl_error_status(err))
             : json_pack("{s:s}", "digest", digest);
 

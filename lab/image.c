@@ -273,7 +273,7 @@ static char *request_text(const struct nl_image_request *request, bool refresh)
 
     for (char *const *d = request->debs; d && *d; d++)
         json_array_append_new(debs, json_string(*d));
-    json = json_pack("{s:s, s:b, s:O, s:{s:s?, s:s?, s:s?}}", "recipe", request->recipe, "refresh",
+    json = json_pack("{s:s, s:b, s:O, s:{s:s*, s:s*, s:s*}}", "recipe", request->recipe, "refresh",
                      refresh, "debs", debs, "kernel", "image", kernel->image, "modules",
                      kernel->modules, "deb", kernel->deb);
     return json ? json_dumps(json, JSON_COMPACT) : NULL;

@@ -127,8 +127,6 @@ static int create(struct nl_layer *layer, struct nl_error **err)
     if (nl_layer_domain(layer, &xml, &about, err) < 0)
         return -1;
     nl_document_layer_set(layer->stack->document, layer->index, "domain", about);
-    if (layer->index == nl_stack_outermost(layer->stack))
-        nl_stack_release_ports(layer->stack);
     if (nl_virt_create(conn_below(layer), xml, within_run(layer, CREATE_S), &layer->domain, err) <
         0)
         return -1;

@@ -113,7 +113,7 @@ static int reserve_ports(struct nl_stack *stack, struct nl_error **err)
     return 0;
 }
 
-void nl_stack_release_ports(struct nl_stack *stack)
+static void release_ports(struct nl_stack *stack)
 {
     for (size_t i = 0; stack->port_holders && i < stack->n_layers; i++)
         if (stack->port_holders[i] >= 0)
@@ -245,7 +245,7 @@ void nl_stack_free(struct nl_stack **stack)
         return;
     for (size_t i = 0; i < (*stack)->n_layers; i++)
         free_layer(&(*stack)->layers[i]);
-    nl_stack_release_ports(*stack);
+    release_ports(*stack);
     free((*stack)->layers);
     free((*stack)->out);
     free((*stack)->known_hosts);

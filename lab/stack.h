@@ -50,7 +50,7 @@ struct nl_stack {
     bool local;         /* L0 is this very machine */
     bool kvm;           /* the outermost guest runs under KVM */
     virConnectPtr base; /* qemu:///embed */
-    int *port_holders;  /* descriptors that keep the ports ours until QEMU takes them, or NULL */
+    int *port_holders;  /* descriptors that keep the ports ours, or NULL */
     char *known_hosts;  /* file that pins the host key of every port of this stack */
     char *boot_disk;    /* read-only disk with every inner layer's kernel and initrd */
     struct nl_layer *layers;
@@ -74,9 +74,6 @@ int nl_stack_up(struct nl_stack *stack, struct nl_error **err);
    "starting", "running", "kept" or "stopping". */
 int nl_stack_save_state(struct nl_stack *stack, const char *status, const char *phase,
                         struct nl_error **err);
-
-/* Let go of the reserved ports: just before the outermost QEMU binds them. */
-void nl_stack_release_ports(struct nl_stack *stack);
 
 /* End every guest, close everything; within 10 s, whatever hangs. Interrupts do not stop it. */
 void nl_stack_down(struct nl_stack *stack);
