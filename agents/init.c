@@ -10,6 +10,7 @@
 #include "net.h"
 #include "news.h"
 #include "root.h"
+#include "seed.h"
 #include "services.h"
 #include "supervise.h"
 #include "tree.h"
@@ -219,6 +220,9 @@ void agent_init(int argc, char **argv)
     mount_all(first_mounts);
     open_console();
     agent_news_phase("init");
+    cleanup_agent_error struct agent_error error = {0};
+    if (agent_seed_credit(&error) < 0)
+        agent_news_trouble("seed", error.message);
     cleanup_free char *cmdline = agent_read_file("/proc/cmdline", 65536, NULL);
     agent_modules_load(MODULE_LIST, cmdline ? cmdline : "", agent_news_trouble);
     agent_news_phase("drivers");

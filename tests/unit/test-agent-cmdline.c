@@ -1,13 +1,15 @@
 /*
- * test-agent-cmdline.c - the kernel command line as the agent reads it, and names of modules.
+ * test-agent-cmdline.c - the kernel command line as the agent reads it, names of modules, the seed.
  */
 #include "cmdline.h"
 #include "insmod.h"
+#include "seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 static void assert_value(const char *cmdline, const char *key, const char *expected)
@@ -107,6 +109,28 @@ static void test_module_names(void **state)
     }
 }
 
+static void test_seed(void **state)
+{
+    static const char good[] = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1eff";
+    unsigned char bytes[AGENT_SEED_BYTES];
+    char bad[80];
+
+    (void)state;
+    assert_true(agent_seed_parse(good, bytes));
+    for (int i = 0; i < AGENT_SEED_BYTES - 1; i++)
+        assert_int_equal(bytes[i], i);
+    assert_int_equal(bytes[AGENT_SEED_BYTES - 1], 0xff);
+    assert_false(agent_seed_parse("", bytes));
+    assert_false(agent_seed_parse(good + 1, bytes));
+    snprintf(bad, sizeof(bad), "%s0", good);
+    assert_false(agent_seed_parse(bad, bytes));
+    for (size_t i = 0; i < sizeof(good) - 1; i++) {
+        memcpy(bad, good, sizeof(good));
+        bad[i] = 'g';
+        assert_false(agent_seed_parse(bad, bytes));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +141,7 @@ int main(void)
         cmocka_unit_test(test_end_of_kernel_part),
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_module_names),
+        cmocka_unit_test(test_seed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
