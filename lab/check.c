@@ -238,8 +238,8 @@ static int plan_rules(struct plan *plan, const json_t *document, const json_t *r
                       struct nl_error **err)
 {
     int n = (int)json_array_size(nl_dig(document, "layers"));
-    const char *programs[RULES_MAX];
-    size_t kinds[RULES_MAX];
+    const char *programs[RULES_MAX] = {NULL};
+    size_t kinds[RULES_MAX] = {0};
     size_t i;
     json_t *rule;
 

@@ -211,15 +211,15 @@ static int fail_type(const struct nl_json_place *at, int types, int found, struc
 {
     const char *found_name = "";
     char allowed[128] = "";
+    int used = 0;
 
     for (size_t i = 0; i < sizeof(type_names) / sizeof(type_names[0]); i++) {
         if (type_names[i].type == found)
             found_name = type_names[i].name;
         if (!(types & type_names[i].type))
             continue;
-        if (*allowed)
-            strcat(allowed, " or ");
-        strcat(allowed, type_names[i].name);
+        used += snprintf(allowed + used, sizeof(allowed) - (size_t)used, "%s%s", used ? " or " : "",
+                         type_names[i].name);
     }
     return nl_fail_at(err, at, "must be %s, not %s", allowed, found_name);
 }

@@ -54,8 +54,7 @@ static size_t show(const unsigned char *s, size_t *length, char piece[8])
         return 1;
     }
     if (code == '\t') {
-        strcpy(piece, " ");
-        return 1;
+        return (size_t)snprintf(piece, 8, " ");
     }
     return (size_t)snprintf(piece, 8, code <= 0xff ? "\\x%02x" : "\\u%04x", code & 0xffff);
 }

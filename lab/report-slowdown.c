@@ -75,8 +75,12 @@ static struct nl_table *heading(const json_t *layers, size_t n)
     char align[3 + 3 * LAYERS_MAX] = "ll";
     struct nl_table *table;
 
-    for (size_t k = 0; k < n; k++)
-        strcat(align, k == 0 ? "r" : k >= 2 && k == n - 1 ? "rrr" : "rr");
+    for (size_t k = 0, used = 2; k < n; k++) {
+        size_t columns = k == 0 ? 1 : k >= 2 && k == n - 1 ? 3 : 2;
+
+        memset(align + used, 'r', columns);
+        used += columns;
+    }
     table = nl_table_new(align);
     nl_table_cell(table, "%s", "");
     nl_table_cell(table, "%s", "unit");

@@ -221,6 +221,7 @@ static void print_times(const struct nl_text *to, const json_t *document)
 {
     char align[LAYERS_MAX + 3] = "lr";
     const char *names[PHASES_MAX];
+    size_t n_layers = json_array_size(json_object_get(document, "layers"));
     size_t n = phase_names(document, names);
     struct nl_table *table;
     size_t i;
@@ -228,11 +229,7 @@ static void print_times(const struct nl_text *to, const json_t *document)
 
     if (n == 0)
         return;
-    json_array_foreach(json_object_get(document, "layers"), i, layer)
-    {
-        if (i < LAYERS_MAX)
-            strcat(align, "r");
-    }
+    memset(align + 2, 'r', n_layers < LAYERS_MAX ? n_layers : LAYERS_MAX);
     table = nl_table_new(align);
     nl_table_cell(table, "%s", "");
     nl_table_cell(table, "%s", "run");

@@ -12,7 +12,7 @@
 /* A document that nobody vouches for may hold a billion samples. */
 #define SAMPLES_MAX 100000
 
-/* Units in which more is better. */
+/* Units in which more is better, for a benchmark that does not say it. */
 static const char *const rates[] = {"MB/s", "MiB/s", "GB/s", "GiB/s", "B/s", "ops/s", "1/s"};
 
 struct series {
@@ -21,8 +21,13 @@ struct series {
     size_t n;
 };
 
-static bool is_rate(const char *unit)
+static bool is_rate(const json_t *benchmark)
 {
+    const json_t *higher_is_better = nl_dig(benchmark, "higher_is_better");
+    const char *unit = nl_dig_string(benchmark, "unit", "");
+
+    if (json_is_boolean(higher_is_better))
+        return json_is_true(higher_is_better);
     for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
         if (strcmp(rates[i], unit) == 0)
             return true;
@@ -102,8 +107,11 @@ static json_t *layer_json(const struct series *series, const struct series *l0,
 }
 
 /* One benchmark through all layers; NULL if no layer has samples of it. */
-static json_t *benchmark_json(const json_t *document, const char *name, const char *unit)
+static json_t *benchmark_json(const json_t *document, const json_t *benchmark)
 {
+    const char *name = nl_dig_string(benchmark, "name", "");
+    const char *unit = nl_dig_string(benchmark, "unit", "");
+    bool rate = is_rate(benchmark);
     const json_t *layers = json_object_get(document, "layers");
     size_t n = json_array_size(layers);
     struct series *all = calloc(n ? n : 1, sizeof(*all));
@@ -115,7 +123,7 @@ static json_t *benchmark_json(const json_t *document, const char *name, const ch
         read_series(layer, find_benchmark(layer, name, unit), &all[i]);
         if (all[i].n > 0)
             json_array_append_new(elements, layer_json(&all[i], i > 0 ? &all[0] : NULL,
-                                                       i > 0 ? &all[i - 1] : NULL, is_rate(unit)));
+                                                       i > 0 ? &all[i - 1] : NULL, rate));
     }
     for (size_t i = 0; all && i < n; i++)
         free(all[i].samples);
@@ -123,7 +131,7 @@ static json_t *benchmark_json(const json_t *document, const char *name, const ch
     if (json_array_size(elements) == 0)
         return NULL;
     return json_pack("{s:s, s:s, s:b, s:O}", "benchmark", name, "unit", unit, "higher_is_worse",
-                     !is_rate(unit), "layers", elements);
+                     !rate, "layers", elements);
 }
 
 json_t *nl_slowdown(const json_t *document)
@@ -138,13 +146,12 @@ json_t *nl_slowdown(const json_t *document)
         json_array_foreach(json_object_get(layer, "benchmarks"), k, benchmark)
         {
             const char *name = nl_dig_string(benchmark, "name", NULL);
-            const char *unit = nl_dig_string(benchmark, "unit", "");
             json_t *entry;
 
             if (!name || json_object_get(seen, name))
                 continue;
             json_object_set_new(seen, name, json_true());
-            entry = benchmark_json(document, name, unit);
+            entry = benchmark_json(document, benchmark);
             if (entry)
                 json_array_append_new(slowdown, entry);
         }

@@ -96,11 +96,13 @@ static void print_row(const struct nl_table *table, size_t first, const size_t *
 
 void nl_table_print(struct nl_table *table, FILE *out, const char *heading, const char *plain)
 {
-    size_t columns = table ? strlen(table->align) : 0;
-    cleanup_free size_t *widths = calloc(columns + 1, sizeof(*widths));
+    cleanup_free size_t *widths = NULL;
+    size_t columns;
 
     if (!table)
         return;
+    columns = strlen(table->align);
+    widths = calloc(columns + 1, sizeof(*widths));
     for (size_t column = 0; widths && column < columns; column++)
         widths[column] = column_width(table, column);
     for (size_t i = 0; widths && i < table->n; i += columns) {

@@ -66,8 +66,8 @@ def since($time):
 def own_records($document):
     . as $layer
     | if $document | is_this_machine($layer)
-      then (.facts.uptime_at_ready_s // 0) as $ready
-          | [.log.records[] | select(.time_us >= $ready * 1e6)]
+      then (.facts.uptime_at_ready_s // .facts.uptime_s // 0) as $start
+          | [.log.records[] | select(.time_us >= $start * 1e6)]
       else .log.records end;
 
 # On records: those that mean trouble and are not known to be harmless.

@@ -38,8 +38,8 @@ static void test_mad(void **state)
     NEAR(nl_summarize(samples, 7).mad, 1, 0);
 }
 
-/* The order k of the lower bound, worked out by hand from the binomial distribution (n = 11: P(X < 2) =
-   12/2048 = 0.006, P(X < 3) = 67/2048 = 0.033, so k = 2): the interval is x(k) to x(n+1-k). */
+/* The order k of the lower bound, worked out by hand from the binomial distribution (n = 11: P(X <
+   2) = 12/2048 = 0.006, P(X < 3) = 67/2048 = 0.033, so k = 2): the interval is x(k) to x(n+1-k). */
 static void test_interval_orders(void **state)
 {
     static const struct {
@@ -220,6 +220,25 @@ static void test_slowdown_of_rates(void **state)
     json_decref(document);
 }
 
+/* The agent's word counts more than the unit. */
+static void test_slowdown_of_what_says_so(void **state)
+{
+    const double medians[] = {400, 100};
+    json_t *document = document_with("hashes", medians, 2);
+    json_t *benchmark = json_array_get(
+        json_object_get(json_array_get(json_object_get(document, "layers"), 0), "benchmarks"), 0);
+    json_t *slowdown;
+
+    (void)state;
+    json_object_set_new(benchmark, "higher_is_better", json_true());
+    slowdown = nl_slowdown(document);
+    NEAR(nl_dig_number(json_array_get(nl_dig(json_array_get(slowdown, 0), "layers"), 1),
+                       "to_l0.ratio", 0),
+         4, 1e-9);
+    json_decref(slowdown);
+    json_decref(document);
+}
+
 /* What was not measured is absent, and nothing is compared with it. */
 static void test_slowdown_with_holes(void **state)
 {
@@ -250,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_ratio_coverage),
         cmocka_unit_test(test_slowdown),
         cmocka_unit_test(test_slowdown_of_rates),
+        cmocka_unit_test(test_slowdown_of_what_says_so),
         cmocka_unit_test(test_slowdown_with_holes),
     };
 
