@@ -111,6 +111,11 @@ $(BUILD)/tests/unit/test-agent-%: $(BUILD)/tests/unit/test-agent-%.o \
 	$(SAY) "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson -lm -lpthread
 
+$(BUILD)/tests/unit/test-builder-%: $(BUILD)/tests/unit/test-builder-%.o \
+		$(filter-out $(BUILD)/lab/builder.o,$(BUILDER_OBJ)) $(BUILD)/libnestlab.a
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(BUILDER_LDLIBS)
+
 $(BUILD)/tests/unit/test-%: $(BUILD)/tests/unit/test-%.o $(BUILD)/libnestlab.a
 	$(SAY) "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LAB_LDLIBS)

@@ -9,9 +9,11 @@
 #include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define UPDATE_TIMEOUT_S 300.0
 #define DOWNLOAD_TIMEOUT_S 900.0
+#define FRESH_S 300
 #define OUTPUT_LIMIT (4 << 20)
 #define MAX_OPTIONS 24
 
@@ -37,8 +39,8 @@ static int touch(const char *path, struct nl_error **err)
     return file ? 0 : nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make %s", path);
 }
 
-static int apt_folders(const struct nl_store *store, const char *suite, char **root,
-                       struct nl_error **err)
+int builder_apt_folders(const struct nl_store *store, const char *suite, char **root,
+                        struct nl_error **err)
 {
     static const char *const folders[] = {"apt",
                                           "apt/%s",
@@ -84,7 +86,7 @@ static int apt_open(const struct nl_store *store, const char *suite, struct apt 
     };
     cleanup_free char *status = NULL;
 
-    if (apt_folders(store, suite, &apt->root, err) < 0)
+    if (builder_apt_folders(store, suite, &apt->root, err) < 0)
         return -1;
     status = builder_text("%s/status", apt->root);
     if (!status || touch(status, err) < 0)
@@ -127,210 +129,26 @@ static int apt_run(const struct apt *apt, const char *const *arguments, const ch
     return builder_run(&process, err);
 }
 
-static bool same_suite(const char *suite, const char *wanted)
+/* Update the lists, unless that was done a moment ago for another recipe. */
+static int update_lists(const struct apt *apt, const char *log, struct nl_error **err)
 {
-    static const char *const endings[] = {"", "-updates", "-security", "/updates"};
-    size_t length = strlen(wanted);
+    static const char *const update[] = {"update", NULL};
+    cleanup_free char *stamp = builder_text("%s/updated", apt->root);
+    struct stat st;
 
-    if (strncmp(suite, wanted, length) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-        if (strcmp(suite + length, endings[i]) == 0)
-            return true;
-    return false;
-}
-
-/* One line of a sources.list: wanted if it is binary packages of that suite's main. */
-static bool line_wanted(const char *line, const char *suite)
-{
-    cleanup_free char *copy = strdup(line);
-    char *rest = copy, *word;
-    bool suite_fits = false, has_main = false;
-    int field = 0;
-
-    while (rest && (word = strsep(&rest, " \t\n")) != NULL) {
-        if (!*word)
-            continue;
-        if (field == 0 && strcmp(word, "deb") != 0)
-            return false;
-        if (field == 1 && *word == '[') {
-            while (word && !strchr(word, ']'))
-                word = strsep(&rest, " \t\n");
-            continue;
-        }
-        if (field == 2)
-            suite_fits = same_suite(word, suite);
-        if (field > 2 && strcmp(word, "main") == 0)
-            has_main = true;
-        field++;
-    }
-    return suite_fits && has_main;
-}
-
-static int filter_list(FILE *in, FILE *out, const char *suite)
-{
-    cleanup_free char *line = NULL;
-    size_t size = 0;
-    int kept = 0;
-
-    while (getline(&line, &size, in) > 0) {
-        if (!line_wanted(line, suite))
-            continue;
-        fputs(line, out);
-        kept++;
-    }
-    return kept;
-}
-
-/* A deb822 stanza in the making. */
-struct stanza {
-    char *text; /* all fields but those below */
-    size_t size;
-    FILE *out;
-    char suites[512];
-    bool binary, has_main, disabled;
-    bool copying; /* the field that continuation lines belong to is copied */
-};
-
-static bool has_word(const char *text, const char *word)
-{
-    size_t length = strlen(word);
-
-    for (const char *at = text; (at = strstr(at, word)) != NULL; at += length)
-        if ((at == text || strchr(" \t", at[-1])) && (!at[length] || strchr(" \t\n", at[length])))
-            return true;
-    return false;
-}
-
-static void keep_suites(struct stanza *stanza, const char *value, const char *suite)
-{
-    cleanup_free char *copy = strdup(value);
-    char *rest = copy, *word;
-
-    while (rest && (word = strsep(&rest, " \t\n")) != NULL) {
-        size_t used = strlen(stanza->suites);
-
-        if (*word && same_suite(word, suite) && used + strlen(word) + 2 < sizeof(stanza->suites))
-            sprintf(stanza->suites + used, " %s", word);
-    }
-}
-
-static void take_field(struct stanza *stanza, const char *line, const char *suite)
-{
-    const char *value = strchr(line, ':');
-
-    if (*line == '#')
-        return;
-    if (*line == ' ' || *line == '\t') {
-        if (stanza->copying)
-            fputs(line, stanza->out);
-        return;
-    }
-    stanza->copying = false;
-    if (!value)
-        return;
-    if (strncasecmp(line, "Suites:", 7) == 0) {
-        keep_suites(stanza, value + 1, suite);
-    } else if (strncasecmp(line, "Types:", 6) == 0) {
-        stanza->binary = has_word(value + 1, "deb");
-    } else {
-        if (strncasecmp(line, "Enabled:", 8) == 0 && has_word(value + 1, "no"))
-            stanza->disabled = true;
-        if (strncasecmp(line, "Components:", 11) == 0)
-            stanza->has_main = has_word(value + 1, "main");
-        stanza->copying = true;
-        fputs(line, stanza->out);
-    }
-}
-
-static int end_stanza(struct stanza *stanza, FILE *out)
-{
-    int kept = 0;
-
-    fclose(stanza->out);
-    if (stanza->binary && stanza->has_main && !stanza->disabled && stanza->suites[0]) {
-        fprintf(out, "Types: deb\nSuites:%s\n%s\n", stanza->suites, stanza->text);
-        kept = 1;
-    }
-    free(stanza->text);
-    return kept;
-}
-
-static int filter_sources(FILE *in, FILE *out, const char *suite)
-{
-    cleanup_free char *line = NULL;
-    size_t size = 0;
-    int kept = 0;
-    ssize_t n;
-
-    do {
-        struct stanza stanza = {0};
-
-        stanza.out = open_memstream(&stanza.text, &stanza.size);
-        if (!stanza.out)
-            return kept;
-        while ((n = getline(&line, &size, in)) > 0 && line[strspn(line, " \t\n")])
-            take_field(&stanza, line, suite);
-        kept += end_stanza(&stanza, out);
-    } while (n > 0);
-    return kept;
-}
-
-static int filter_file(const char *path, const char *target, const char *suite)
-{
-    size_t length = strlen(path);
-    bool stanzas = length > 8 && strcmp(path + length - 8, ".sources") == 0;
-    cleanup_fclose FILE *in = fopen(path, "re");
-    cleanup_fclose FILE *out = in ? fopen(target, "we") : NULL;
-    int kept;
-
-    if (!out)
+    if (!stamp)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    if (stat(stamp, &st) == 0 && time(NULL) - st.st_mtime < FRESH_S && st.st_mtime <= time(NULL))
         return 0;
-    kept = stanzas ? filter_sources(in, out, suite) : filter_list(in, out, suite);
-    if (kept == 0)
-        unlink(target);
-    return kept;
+    unlink(stamp);
+    if (apt_run(apt, update, NULL, log, UPDATE_TIMEOUT_S, NULL, err) < 0)
+        return -1;
+    return touch(stamp, err);
 }
 
 static void free_glob(glob_t *found)
 {
     globfree(found);
-}
-
-static int fail_no_sources(const char *suite, struct nl_error **err)
-{
-    nl_fail(err, NL_EXIT_LAB, "this machine has no apt source for Debian's %s", suite);
-    return nl_hint(
-        err, "add one (main) to /etc/apt/sources.list.d; images are made of Debian's packages");
-}
-
-int builder_sources(const struct nl_store *store, const char *suite, char ***files,
-                    struct nl_error **err)
-{
-    __attribute__((cleanup(free_glob))) glob_t found = {0};
-    NL_CLEANUP(nl_cleanup_strvp) char **list = NULL;
-    cleanup_free char *root = NULL;
-    size_t n = 0;
-
-    if (apt_folders(store, suite, &root, err) < 0)
-        return -1;
-    glob("/etc/apt/sources.list", 0, NULL, &found);
-    glob("/etc/apt/sources.list.d/*.list", GLOB_APPEND, NULL, &found);
-    glob("/etc/apt/sources.list.d/*.sources", GLOB_APPEND, NULL, &found);
-    list = calloc(found.gl_pathc + 1, sizeof(char *));
-    if (!list)
-        return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        const char *base = strrchr(found.gl_pathv[i], '/');
-        cleanup_free char *target = builder_text("%s/sources%s", root, base);
-
-        if (target && filter_file(found.gl_pathv[i], target, suite) > 0)
-            list[n++] = nl_steal(&target);
-    }
-    if (n == 0)
-        return fail_no_sources(suite, err);
-    *files = nl_steal(&list);
-    return 0;
 }
 
 /* The version of NAME in lines "Inst NAME (VERSION ...", NULL if it is not there. The caller's. */
@@ -395,7 +213,6 @@ int builder_resolve(struct builder *builder, const struct nl_recipe *recipe, str
     NL_CLEANUP(nl_cleanup_strvp) char **sources = NULL, **names = NULL;
     cleanup_free char *log = nl_store_name(builder->store, "logs/resolve-%s.log", recipe->name);
     cleanup_free char *output = NULL;
-    const char *update[] = {"update", NULL};
     const char *install[256] = {"--simulate", "install"};
     size_t n = 2;
 
@@ -405,7 +222,7 @@ int builder_resolve(struct builder *builder, const struct nl_recipe *recipe, str
         return -1;
     unlink(log);
     nl_progress_begin("image %s: asking apt for package versions", recipe->name);
-    if (apt_run(&apt, update, NULL, log, UPDATE_TIMEOUT_S, NULL, err) < 0)
+    if (update_lists(&apt, log, err) < 0)
         return nl_wrap(err, "asking apt for its lists");
     for (char **name = names; *name && n + 1 < sizeof(install) / sizeof(install[0]); name++)
         install[n++] = *name;

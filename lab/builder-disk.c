@@ -253,11 +253,38 @@ static int put_keys(const struct nl_store *store, guestfs_h *g, struct nl_error 
     return put_file(g, store->host_key_file, "/etc/ssh/ssh_host_ed25519_key", 0600, err);
 }
 
+/* QEMU's driver in libvirt does not start without the user that it was built for. */
+static int add_users(char *const *users, guestfs_h *g, struct nl_error **err)
+{
+    for (; *users; users++) {
+        char *argv[] = {"/usr/sbin/useradd",
+                        "--system",
+                        "--user-group",
+                        "--no-create-home",
+                        "--home-dir",
+                        "/nonexistent",
+                        "--shell",
+                        "/usr/sbin/nologin",
+                        "--",
+                        *users,
+                        NULL};
+        cleanup_free char *output = NULL;
+
+        nl_progress_update("user %s", *users);
+        output = guestfs_command(g, argv);
+        if (!output)
+            return fail(g, *users, err);
+    }
+    return 0;
+}
+
 static int system_work(struct job *job, guestfs_h *g, struct nl_error **err)
 {
     const struct nl_plan *plan = job->builder->plan;
     cleanup_free char *machine = builder_text("%.32s\n", plan->system);
 
+    if (add_users(plan->recipe->users, g, err) < 0)
+        return -1;
     for (size_t i = 0; i < plan->recipe->n_files; i++) {
         const struct nl_recipe_file *file = &plan->recipe->files[i];
 

@@ -45,6 +45,16 @@ int builder_resolve(struct builder *builder, const struct nl_recipe *recipe, str
 int builder_download(struct builder *builder, const char *name, const char *version,
                      const char *folder, const char *log, char **file, struct nl_error **err);
 
+/* The store's folder for apt's work on that suite, with all that apt wants in it; the caller's. */
+int builder_apt_folders(const struct nl_store *store, const char *suite, char **root,
+                        struct nl_error **err);
+
+/* builder-sources.c */
+
+/* Copy from IN, a sources.list or (STANZAS) deb822 sources, what is of the suite's main and its
+   updates; returns how many entries. */
+int builder_filter_sources(FILE *in, FILE *out, bool stanzas, const char *suite);
+
 /* The files with the machine's own apt sources for the recipe's suite, NULL-terminated, the
  * caller's. */
 int builder_sources(const struct nl_store *store, const char *suite, char ***files,

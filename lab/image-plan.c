@@ -214,6 +214,7 @@ static int digest_system(struct nl_plan *plan, const struct nl_store *store, str
     nl_sha256_text(sha, "kernel", plan->kernel);
     nl_sha256_text(sha, "client-key", store->client_public);
     nl_sha256_text(sha, "host-key", store->host_key);
+    add_strv(sha, "user", recipe->users);
     for (size_t i = 0; i < recipe->n_files; i++) {
         char mode[16];
 

@@ -26,6 +26,7 @@ void nl_recipe_free(struct nl_recipe **recipe)
     nl_strv_free(r->packages);
     nl_strv_free(r->without);
     nl_strv_free(r->with);
+    nl_strv_free(r->users);
     for (size_t i = 0; i < r->n_files; i++) {
         free(r->files[i].source);
         free(r->files[i].target);
@@ -148,20 +149,22 @@ static int unpack_disk(struct nl_recipe *recipe, const char *folder, json_t *dis
                        struct nl_error **err)
 {
     json_t *packages = NULL, *without = NULL, *with = NULL, *files = NULL;
+    json_t *users = NULL;
     cleanup_json json_t *none = json_array();
     json_error_t why;
 
     if (!disk)
         return 0;
-    if (json_unpack_ex(disk, &why, 0, "{s:i, s:o, s?o, s?o, s?o !}", "size_mib", &recipe->disk_mib,
-                       "packages", &packages, "without", &without, "with", &with, "files",
-                       &files) < 0)
+    if (json_unpack_ex(disk, &why, 0, "{s:i, s:o, s?o, s?o, s?o, s?o !}", "size_mib",
+                       &recipe->disk_mib, "packages", &packages, "without", &without, "with", &with,
+                       "users", &users, "files", &files) < 0)
         return nl_fail(err, NL_EXIT_REQUEST, "disk: %s", why.text);
     if (recipe->disk_mib < 512 || recipe->disk_mib > 1024 * 1024)
         return nl_fail(err, NL_EXIT_REQUEST, "disk.size_mib: must be 512 to 1048576");
     if (to_strv(packages, "disk.packages", &recipe->packages, err) < 0 ||
         to_strv(without ? without : none, "disk.without", &recipe->without, err) < 0 ||
-        to_strv(with ? with : none, "disk.with", &recipe->with, err) < 0)
+        to_strv(with ? with : none, "disk.with", &recipe->with, err) < 0 ||
+        to_strv(users ? users : none, "disk.users", &recipe->users, err) < 0)
         return -1;
     return unpack_files(recipe, folder, files, err);
 }

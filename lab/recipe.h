@@ -28,6 +28,7 @@ struct nl_recipe {
     char **packages; /* NULL-terminated; NULL without a disk */
     char **without;  /* dpkg's path-exclude patterns; may be empty, NULL without a disk */
     char **with;     /* path-include patterns, taken back from the above; likewise */
+    char **users;    /* system users to add, locked; likewise */
     struct nl_recipe_file *files;
     size_t n_files;
 
