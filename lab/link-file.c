@@ -77,14 +77,12 @@ int nl_link_put_file(struct nl_link *link, const char *local, const char *remote
                      nl_deadline deadline, struct nl_error **err)
 {
     cleanup_close int fd = open(local, O_RDONLY | O_CLOEXEC);
-    cleanup_free unsigned char *buffer = malloc(PIECE);
+    unsigned char buffer[PIECE];
     json_int_t offset = 0;
     ssize_t n;
 
     if (fd < 0)
         return nl_fail_errno(err, NL_EXIT_REQUEST, errno, "cannot open %s", local);
-    if (!buffer)
-        return nl_fail(err, NL_EXIT_LAB, "out of memory");
     /* An empty file is one empty piece. */
     do {
         n = read_piece(fd, buffer);

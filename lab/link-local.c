@@ -107,7 +107,7 @@ static void local_free(struct nl_carrier *carrier)
 /* Runs in the child, between fork and exec: only what is safe there. */
 __attribute__((noreturn)) static void child_main(const char *agent, int fd, pid_t parent)
 {
-    char *argv[] = {(char *)agent, NULL};
+    char *argv[] = {(char *)agent, (char *)"--stdio", NULL};
     sigset_t none;
 
     setpgid(0, 0); /* what the terminal sends is for the runner */

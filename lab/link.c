@@ -62,7 +62,7 @@ static void handle_reply(struct nl_link *link, json_t *object)
 
 static void handle_line(struct nl_link *link)
 {
-    const char *start = memchr(link->line, '{', link->length);
+    const char *start = link->length ? memchr(link->line, '{', link->length) : NULL;
     cleanup_json json_t *object = NULL;
 
     if (!start)

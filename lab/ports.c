@@ -14,7 +14,6 @@ static int hold_port(int *port)
     struct sockaddr_in address = {.sin_family = AF_INET};
     cleanup_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     socklen_t size = sizeof(address);
-    int result;
 
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
@@ -22,9 +21,7 @@ static int hold_port(int *port)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)) < 0)
         return -1;
     *port = ntohs(address.sin_port);
-    result = fd;
-    fd = -1;
-    return result;
+    return nl_steal_fd(&fd);
 }
 
 int nl_ports_reserve(int *ports, size_t n, int *holders, struct nl_error **err)

@@ -214,6 +214,14 @@ int nl_pump_start(struct nl_carrier *carrier, size_t queue_limit, nl_pump_bytes 
     return 0;
 }
 
+static void enqueue(struct nl_pump *pump, struct chunk *chunk)
+{
+    *pump->queue_tail = chunk;
+    pump->queue_tail = &chunk->next;
+    pump->queued += chunk->length;
+    pthread_cond_broadcast(&pump->changed);
+}
+
 int nl_pump_send(struct nl_pump *pump, const char *bytes, size_t length, struct nl_error **err)
 {
     struct chunk *chunk = malloc(sizeof(*chunk) + length);
@@ -232,10 +240,7 @@ int nl_pump_send(struct nl_pump *pump, const char *bytes, size_t length, struct 
     } else if (pump->queued + length > pump->queue_limit) {
         trouble = "the other side does not read what it is sent";
     } else {
-        *pump->queue_tail = chunk;
-        pump->queue_tail = &chunk->next;
-        pump->queued += length;
-        pthread_cond_broadcast(&pump->changed);
+        enqueue(pump, chunk);
     }
     pthread_mutex_unlock(&pump->lock);
     if (!trouble)

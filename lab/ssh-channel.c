@@ -31,8 +31,10 @@ int nl_ssh_channel_open(struct nl_ssh *ssh, nl_deadline deadline, struct nl_ssh_
     struct nl_ssh_channel *channel = calloc(1, sizeof(*channel));
     int rc;
 
-    if (!channel)
-        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    if (!channel) {
+        nl_fail(err, NL_EXIT_LAB, "out of memory");
+        return -1;
+    }
     channel->ssh = nl_ssh_ref(ssh);
     channel->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_lock(&ssh->lock);
@@ -40,7 +42,8 @@ int nl_ssh_channel_open(struct nl_ssh *ssh, nl_deadline deadline, struct nl_ssh_
     pthread_mutex_unlock(&ssh->lock);
     if (channel->wake_fd < 0 || !channel->channel) {
         nl_ssh_channel_close(&channel);
-        return nl_fail(err, NL_EXIT_LAB, "cannot make an SSH channel");
+        nl_fail(err, NL_EXIT_LAB, "cannot make an SSH channel");
+        return -1;
     }
     rc = nl_ssh_step(ssh, ssh_channel_open_session(channel->channel), SSH_AGAIN, deadline,
                      "opening an SSH channel", err);

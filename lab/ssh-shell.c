@@ -178,21 +178,23 @@ static int run(struct shell *shell, struct nl_error **err)
     return 0;
 }
 
+static int run_raw(struct shell *shell, struct nl_error **err)
+{
+    cleanup_terminal bool raw = nl_terminal_raw(err) == 0;
+
+    return raw ? run(shell, err) : -1;
+}
+
 int nl_ssh_shell(struct nl_ssh *ssh, const char *command, int *exit_status, struct nl_error **err)
 {
     struct shell shell = {.ssh = ssh, .terminal = nl_terminal_present()};
-    cleanup_terminal bool raw = false;
     int rc;
 
     if (nl_ssh_channel_open(ssh, nl_deadline_in(START_S), &shell.channel, err) < 0)
         return -1;
     rc = start(&shell, command, err);
-    if (rc == 0) {
-        rc = nl_terminal_raw(err);
-        raw = rc == 0;
-    }
     if (rc == 0)
-        rc = run(&shell, err);
+        rc = run_raw(&shell, err);
     *exit_status = 0;
     if (rc == 0 && !shell.left &&
         nl_ssh_channel_status(shell.channel, nl_deadline_in(STATUS_S), exit_status, NULL) < 0)

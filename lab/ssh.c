@@ -79,7 +79,6 @@ static int connect_loopback(int port, nl_deadline deadline, struct nl_error **er
     struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
     socklen_t size = sizeof(int);
     int error = 0;
-    int result;
 
     if (port <= 0 || port > 65535)
         return nl_fail(err, NL_EXIT_REQUEST, "%d is not a port", port);
@@ -93,22 +92,19 @@ static int connect_loopback(int port, nl_deadline deadline, struct nl_error **er
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 || error)
         return nl_fail_errno(err, NL_EXIT_LAB, error, "cannot connect to 127.0.0.1:%d", port);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    result = fd;
-    fd = -1;
-    return result;
+    return nl_steal_fd(&fd);
 }
 
 /* The key in a "TYPE BASE64 [COMMENT]" line. TYPE_NAME is the caller's. */
 static int parse_public_key(const char *line, ssh_key *key, char **type_name, struct nl_error **err)
 {
-    cleanup_free char *copy = strdup(line);
-    char *rest = copy;
-    const char *type = copy ? strsep(&rest, " ") : NULL;
-    const char *base64 = rest ? strsep(&rest, " \n") : NULL;
+    cleanup_free char *type = NULL;
+    cleanup_free char *base64 = NULL;
 
-    if (!base64 || ssh_pki_import_pubkey_base64(base64, ssh_key_type_from_name(type), key) < 0)
+    if (sscanf(line, "%ms %ms", &type, &base64) != 2 ||
+        ssh_pki_import_pubkey_base64(base64, ssh_key_type_from_name(type), key) < 0)
         return nl_fail(err, NL_EXIT_LAB, "the pinned host key is not a public key");
-    *type_name = strdup(type);
+    *type_name = nl_steal(&type);
     return 0;
 }
 

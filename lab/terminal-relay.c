@@ -163,16 +163,19 @@ static int run(struct relay *relay, struct nl_error **err)
     }
 }
 
+static int run_raw(struct relay *relay, struct nl_error **err)
+{
+    cleanup_terminal bool raw = nl_terminal_raw(err) == 0;
+
+    return raw ? run(relay, err) : -1;
+}
+
 int nl_terminal_relay(int fd, enum nl_relay kind, struct nl_error **err)
 {
     struct relay relay = {
         .fd = fd, .shell = kind == NL_RELAY_SHELL, .terminal = nl_terminal_present()};
-    cleanup_terminal bool raw = false;
 
     if (relay.shell && send_header(&relay, err) < 0)
         return -1;
-    if (nl_terminal_raw(err) < 0)
-        return -1;
-    raw = true;
-    return run(&relay, err);
+    return run_raw(&relay, err);
 }
