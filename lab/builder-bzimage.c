@@ -77,6 +77,7 @@ static int map_bzimage(const char *path, struct mapped *file, struct nl_error **
 int builder_kernel_release(const char *path, char **release, struct nl_error **err)
 {
     __attribute__((cleanup(unmap))) struct mapped file = {0};
+    cleanup_free char *said = NULL;
     size_t offset, length;
 
     if (map_bzimage(path, &file, err) < 0)
@@ -85,13 +86,14 @@ int builder_kernel_release(const char *path, char **release, struct nl_error **e
     if (offset == 0x200 || offset >= file.length)
         return nl_fail(err, NL_EXIT_REQUEST, "%s does not say its version", path);
     length = strnlen((const char *)file.bytes + offset, file.length - offset);
-    *release = strndup((const char *)file.bytes + offset, length);
-    if (!*release)
+    said = strndup((const char *)file.bytes + offset, length);
+    if (!said)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    (*release)[strcspn(*release, " ")] = '\0';
+    said[strcspn(said, " ")] = '\0';
     /* It becomes part of paths. */
-    if (!**release || strchr(*release, '/') || **release == '.')
+    if (!*said || strchr(said, '/') || *said == '.')
         return nl_fail(err, NL_EXIT_REQUEST, "%s does not say its version", path);
+    *release = nl_steal(&said);
     return 0;
 }
 
