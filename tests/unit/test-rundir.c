@@ -101,8 +101,8 @@ static void test_sockets_fit(void **state)
     char deep[128];
 
     (void)state;
-    socket =
-        nl_rundir_file(rundir, "embed/lib/qemu/channel/target/domain-1-L0/%s", "org.nestlab.agent");
+    socket = nl_rundir_file(rundir, "embed/lib/qemu/channel/target/domain-1-nl-L0/%s",
+                            "org.nestlab.agent");
     assert_true(strlen(socket) <= 107);
     assert_int_equal(nl_rundir_remove(&rundir, NULL), 0);
 
