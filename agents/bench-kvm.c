@@ -16,7 +16,7 @@
 #define MEMORY 0x2000UL
 #define CPUID_LOOP 0x1000U
 #define PORT_LOOP 0x1100U
-#define CPUIDS 20
+#define CPUIDS 10
 #define PATIENCE_S 5
 
 static const unsigned char cpuid_loop[] = {
@@ -181,7 +181,8 @@ static int exit_to_user(struct bench *bench, unsigned long n)
     return 0;
 }
 
-/* Many exits an operation, so that the way in and the port write at the end hardly count. */
+/* Several exits an operation, so that the way in and the port write at the end count little; but
+   not so many that ticks come between them. */
 static int exit_to_kernel(struct bench *bench, unsigned long n)
 {
     for (unsigned long i = 0; i < n; i++)

@@ -167,13 +167,13 @@ static void test_target_respects_clock_and_budget(void **state)
     const struct bench_options normal = {
         .samples = 20, .warmup = 2, .budget_s = 5, .deadline_s = 20};
     const struct bench_options tight = {
-        .samples = 18, .warmup = 2, .budget_s = 0.02, .deadline_s = 20};
+        .samples = 18, .warmup = 2, .budget_s = 0.01, .deadline_s = 20};
 
     (void)state;
-    assert_true(agent_bench_target_ns(&normal, 30) == 5e6);
+    assert_true(agent_bench_target_ns(&normal, 30) == 1e6);
     assert_true(agent_bench_target_ns(&normal, 20e3) == 20e6); /* 1000 times a coarse clock */
-    assert_true(agent_bench_target_ns(&tight, 30) == 1e6);     /* 20 ms for 20 batches */
-    assert_true(agent_bench_target_ns(&tight, 20e3) == 1e6);
+    assert_true(agent_bench_target_ns(&tight, 30) == 5e5);     /* 10 ms for 20 batches */
+    assert_true(agent_bench_target_ns(&tight, 20e3) == 5e5);
 }
 
 static void test_values_are_in_their_unit(void **state)
@@ -232,8 +232,8 @@ static void test_result_is_complete(void **state)
     assert_true(json_is_null(json_object_get(result, "short")));
     assert_true(number(result, "clock_resolution_ns") > 0);
     assert_true(number(result, "vcpus") >= 1);
-    /* 100 rounds take well under 10 us, so a batch of 5 ms holds many operations */
-    assert_true(number(result, "batch") > 100);
+    /* 100 rounds take well under 10 us, so a batch of 1 ms holds many operations */
+    assert_true(number(result, "batch") > 20);
     assert_true(number(result, "seconds") > 0.01);
     json_decref(result);
 }
