@@ -38,7 +38,7 @@ static inline struct nl_rundir *create(const char *name)
     return rundir;
 }
 
-static inline json_t *list(void)
+static inline json_t *list_runs(void)
 {
     json_t *runs_list = NULL;
 

@@ -1,91 +1,14 @@
 /*
  * test-keeper.c - a keeper that serves, and its clients.
- *
- * The stacks here have no guests: layers with a console fed by hand, and an agent that is a script.
  */
 #include "keeper.h"
 #include "dig.h"
-#include "folder.h"
+#include "fake-keeper.h"
 #include "keeper-client.h"
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-
-struct served {
-    pid_t pid; /* the process that serves; its exit status says why it ended */
-    char id[64];
-    char path[128];
-};
-
-/* An agent whose every answer is the words it was asked to run. */
-static char *write_agent(void)
-{
-    char *path = in_base("agent");
-    FILE *file = fopen(path, "w");
-
-    fputs("#!/bin/sh\n"
-          "while read -r line; do\n"
-          "  id=$(printf %s \"$line\" | sed 's/.*\"id\": *\\([0-9]*\\).*/\\1/')\n"
-          "  case $line in *sleep*) sleep 30;; esac\n"
-          "  printf '{\"id\":%s,\"ok\":true,\"result\":{\"exit\":7,\"stdout\":\"hello\"}}\\n' $id\n"
-          "done\n",
-          file);
-    fclose(file);
-    chmod(path, 0700);
-    return path;
-}
-
-static void serve_in_child(int channel, const char *console_file, const char *agent)
-{
-    struct nl_layer_spec specs[] = {{.name = (char *)"L0"}, {.name = (char *)"L1"}};
-    struct nl_scenario scenario = {.layers = specs, .n_layers = 2};
-    struct nl_layer layers[2] = {
-        {.spec = &specs[0], .index = 0, .state = NL_LAYER_UP, .lock = PTHREAD_MUTEX_INITIALIZER},
-        {.spec = &specs[1],
-         .index = 1,
-         .state = NL_LAYER_UP,
-         .trouble = (char *)"bad \xff byte",
-         .lock = PTHREAD_MUTEX_INITIALIZER},
-    };
-    struct nl_stack stack = {.scenario = &scenario, .layers = layers, .n_layers = 2};
-    const char *why = "";
-
-    if (nl_rundir_create("keeper", &stack.rundir, NULL) < 0 ||
-        nl_console_open_detached(console_file, &layers[0].console, NULL) < 0 ||
-        nl_link_open_local(agent, NULL, NULL, &layers[1].link, NULL) < 0)
-        _exit(90);
-    dprintf(channel, "%s %s\n", nl_rundir_id(stack.rundir), nl_rundir_path(stack.rundir));
-    close(channel);
-    if (nl_keeper_serve(&stack, &why, NULL) < 0)
-        _exit(91);
-    nl_link_close(&layers[1].link);
-    nl_console_close(&layers[0].console);
-    nl_rundir_remove(&stack.rundir, NULL);
-    _exit(strcmp(why, "asked to") == 0 ? 10 : strcmp(why, "a signal") == 0 ? 11 : 12);
-}
-
-static struct served serve(void)
-{
-    cleanup_free char *console_file = in_base("console");
-    cleanup_free char *agent = write_agent();
-    struct served served = {0};
-    char text[256] = "";
-    int ends_of_pipe[2];
-
-    assert_int_equal(pipe(ends_of_pipe), 0);
-    fflush(NULL);
-    served.pid = fork();
-    if (served.pid == 0) {
-        close(ends_of_pipe[0]);
-        serve_in_child(ends_of_pipe[1], console_file, agent);
-    }
-    close(ends_of_pipe[1]);
-    assert_true(read(ends_of_pipe[0], text, sizeof(text) - 1) > 0);
-    close(ends_of_pipe[0]);
-    assert_int_equal(sscanf(text, "%63s %127s", served.id, served.path), 2);
-    return served;
-}
 
 static int dial(const struct served *served)
 {

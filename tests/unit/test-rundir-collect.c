@@ -93,7 +93,7 @@ static void test_left_behind(void **state)
     snprintf(folder, sizeof(folder), "%s/embed", path);
     assert_int_equal(mkdir(folder, 0700), 0);
     write_file(folder, "big", "0123456789");
-    all = list();
+    all = list_runs();
     assert_int_equal(json_array_size(all), 2);
     assert_true(json_is_false(json_object_get(json_array_get(all, 0), "alive")));
     assert_true(json_is_true(json_object_get(json_array_get(all, 1), "alive")));
@@ -300,7 +300,7 @@ static void test_creating_while_collecting(void **state)
     }
     assert_int_equal(nl_rundir_collect(false, NULL, NULL), 0);
     {
-        cleanup_json json_t *all = list();
+        cleanup_json json_t *all = list_runs();
 
         assert_int_equal(json_array_size(all), 0);
     }

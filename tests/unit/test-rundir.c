@@ -6,7 +6,7 @@
 
 static void test_nothing_there(void **state)
 {
-    cleanup_json json_t *all = list();
+    cleanup_json json_t *all = list_runs();
     cleanup_json json_t *removed = NULL;
 
     (void)state;
@@ -37,7 +37,7 @@ static void test_life(void **state)
 
     assert_int_equal(nl_rundir_save_state(rundir, json_pack("{s:i}", "a", 1), NULL), 0);
     assert_int_equal(nl_rundir_save_state(rundir, json_pack("{s:i}", "a", 2), NULL), 0);
-    all = list();
+    all = list_runs();
     assert_int_equal(json_array_size(all), 1);
     run = json_array_get(all, 0);
     assert_string_equal(json_string_value(json_object_get(run, "id")), nl_rundir_id(rundir));
@@ -184,7 +184,7 @@ static void test_garbage_in_state(void **state)
             unlink(path);
             assert_int_equal(mkfifo(path, 0600), 0);
         }
-        all = list();
+        all = list_runs();
         assert_int_equal(json_array_size(all), 1);
         assert_true(json_is_null(json_object_get(json_array_get(all, 0), "state")));
     }
