@@ -87,6 +87,11 @@ static bool is_ready(struct nl_layer *layer)
     return ready;
 }
 
+static bool is_local(const struct nl_layer *layer)
+{
+    return layer->local;
+}
+
 static bool is_guest(const struct nl_layer *layer)
 {
     return !layer->local;
@@ -206,7 +211,7 @@ static int take_facts(struct nl_layer *layer, struct nl_error **err)
 
 static const struct step steps[] = {
     {"create", create, is_guest},
-    {"agent", start_local, NULL},
+    {"agent", start_local, is_local},
     {"kernel", greet, NULL},
     {"services", wait_for_services, is_guest_hypervisor},
     {"connect", connect_libvirt, boots_another},

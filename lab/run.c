@@ -7,7 +7,6 @@
 #include "progress.h"
 #include "report-files.h"
 #include "report.h"
-#include "virt.h"
 #include "work.h"
 
 #include <errno.h>
@@ -99,14 +98,6 @@ static void collect_left_behind(void)
     }
 }
 
-static void note_host(struct nl_document *document)
-{
-    cleanup_free char *libvirt = nl_virt_library_version();
-
-    if (libvirt)
-        nl_document_host(document, "libvirt", json_string(libvirt));
-}
-
 /* "auto" does not take this machine when the scenario asks of L0 what only a guest can have. */
 static int choose_l0(struct run *run, bool *local, char **why, struct nl_error **err)
 {
@@ -143,7 +134,6 @@ static int set_up(struct run *run, struct nl_error **err)
     if (nl_document_new(options->argv, scenario, run->scenario->name, &run->document, err) < 0)
         return -1;
     nl_document_l0(run->document, run->scenario->l0, local ? "local" : "emulated", why);
-    note_host(run->document);
     if (nl_rundir_create(run->scenario->name, &run->rundir, err) < 0 || choose_out(run, err) < 0)
         return -1;
     return nl_stack_new(run->scenario, run->store, run->rundir, run->document, run->out, local,

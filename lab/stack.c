@@ -144,6 +144,7 @@ static int start_libvirt(struct nl_stack *stack, struct nl_error **err)
 
     if (nl_virt_start(log, err) < 0)
         return -1;
+    nl_document_host(stack->document, "libvirt", nl_virt_library_version());
     return nl_virt_open_embed(root, &stack->base, err);
 }
 

@@ -386,14 +386,11 @@ void nl_virt_close(virConnectPtr *conn)
     nl_interrupt_shield(false);
 }
 
-char *nl_virt_library_version(void)
+json_t *nl_virt_library_version(void)
 {
     unsigned long version = 0;
-    char *text = NULL;
 
-    if (virGetVersion(&version, NULL, NULL) < 0 ||
-        asprintf(&text, "%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000) <
-            0)
+    if (virGetVersion(&version, NULL, NULL) < 0)
         return NULL;
-    return text;
+    return json_sprintf("%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000);
 }

@@ -49,7 +49,8 @@ int nl_virt_destroy(virDomainPtr domain, nl_deadline deadline, struct nl_error *
 /* Drop a connection; does not wait for a far end that is gone. */
 void nl_virt_close(virConnectPtr *conn);
 
-/* "9.0.0" from the library or, with a connection, from its daemon; the text is the caller's. */
-char *nl_virt_library_version(void);
+/* The library's version, "9.0.0": a new reference, or NULL. After nl_virt_start(): libvirt decides
+   where it logs when it is first called. */
+json_t *nl_virt_library_version(void);
 
 #endif
