@@ -20,7 +20,7 @@
 
 #define LINE_MAX_BYTES 65536
 #define MESSAGE_MAX_BYTES 2000
-#define MEMORY_LIMIT (1UL << 30)
+#define MEMORY_LIMIT (512UL << 20)
 
 /* What is put around a program. The parentheses keep `import` out: a document is no place to read
    files from. */

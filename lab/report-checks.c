@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* Of a failed command's output. */
+#define OUTPUT_LINES 6
+
 static bool has_verdict(const json_t *check, const char *verdict)
 {
     return nl_dig_is(check, "verdict", verdict);
@@ -34,7 +37,47 @@ static void labelled(const struct nl_text *to, const char *label, const char *te
     nl_text_wrap(to, text, 8 + (int)strlen(label), 8 + (int)strlen(label));
 }
 
-static void print_failed(const struct nl_text *to, const json_t *check)
+/* The command whose verdict CHECK is, or NULL. */
+static const json_t *command_of(const json_t *document, const json_t *check)
+{
+    static const char prefix[] = "command-";
+    const char *name = nl_dig_string(check, "name", "");
+    size_t i;
+    json_t *command;
+
+    if (strncmp(name, prefix, strlen(prefix)) != 0)
+        return NULL;
+    json_array_foreach(json_object_get(document, "commands"), i, command)
+    {
+        if (nl_dig_is(command, "name", name + strlen(prefix)))
+            return command;
+    }
+    return NULL;
+}
+
+/* The last lines of what a failed command said, on standard error if it said anything there. */
+static void print_output(const struct nl_text *to, const json_t *command)
+{
+    const char *text = nl_dig_string(command, "stderr", "");
+    const char *from;
+    int lines = 0;
+
+    if (!*text)
+        text = nl_dig_string(command, "stdout", "");
+    for (from = text + strlen(text); from > text; from--)
+        if (from[-1] == '\n' && from[0] && ++lines == OUTPUT_LINES)
+            break;
+    while (*from) {
+        size_t length = strcspn(from, "\n");
+        cleanup_free char *line = strndup(from, length);
+        cleanup_free char *printable = nl_printable(line, NL_REPORT_WIDTH - 9);
+
+        fprintf(to->out, "       %s|%s %s\n", to->dim, to->plain, printable ? printable : "");
+        from += length + (from[length] == '\n');
+    }
+}
+
+static void print_failed(const struct nl_text *to, const json_t *document, const json_t *check)
 {
     cleanup_free char *name = nl_printable(nl_dig_string(check, "name", "unnamed"), 60);
 
@@ -47,6 +90,7 @@ static void print_failed(const struct nl_text *to, const json_t *check)
     } else {
         fputc('\n', to->out);
     }
+    print_output(to, command_of(document, check));
     labelled(to, "proves:", nl_dig_string(check, "explanation", NULL));
     labelled(to, "do:", nl_dig_string(check, "hint", NULL));
 }
@@ -171,7 +215,7 @@ void nl_text_checks(const struct nl_text *to, const json_t *document)
     json_array_foreach(checks, i, check)
     {
         if (has_verdict(check, "fail"))
-            print_failed(to, check);
+            print_failed(to, document, check);
     }
     print_grouped(to, checks, "error", "ERR ", to->yellow);
     print_grouped(to, checks, "skip", "skip", to->dim);

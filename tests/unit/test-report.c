@@ -153,6 +153,35 @@ static void test_panic(void **state)
     assert_has(text, "FAIL l2-booted: crashed: the kernel of L2 panicked\n");
 }
 
+/* A failed command shows the end of what it said, on standard error first. */
+static void test_failed_command(void **state)
+{
+    cleanup_json json_t *document = fixture("passed");
+    json_t *command = json_array_get(json_object_get(document, "commands"), 0);
+    size_t i;
+    json_t *check;
+
+    (void)state;
+    json_array_foreach(json_object_get(document, "checks"), i, check)
+    {
+        if (nl_dig_is(check, "name", "command-uname"))
+            json_object_set_new(check, "verdict", json_string("fail"));
+    }
+    for (int round = 0; round < 2; round++) {
+        cleanup_free char *text = NULL;
+
+        json_object_set_new(command, round == 0 ? "stdout" : "stderr",
+                            json_sprintf("1\n2\n3\n4\n5\n6\n7 in %d\n\033[2J\n", round));
+        text = text_of(document, false);
+        assert_clean(text, 100);
+        assert_has(text, round == 0 ? "       | 7 in 0\n" : "       | 7 in 1\n");
+        assert_has(text, "       | 3\n");
+        assert_has_not(text, "       | 2\n");
+        assert_has(text, "       | \\x1b[2J\n");
+        assert_has_not(text, round == 0 ? "7 in 1" : "7 in 0");
+    }
+}
+
 static void test_lab_error(void **state)
 {
     cleanup_json json_t *document = fixture("no-l0");
@@ -494,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_slowdown),
         cmocka_unit_test(test_failed),
         cmocka_unit_test(test_panic),
+        cmocka_unit_test(test_failed_command),
         cmocka_unit_test(test_lab_error),
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_colour),
