@@ -168,7 +168,8 @@ double agent_uptime_s(void)
     struct timespec now;
 
     clock_gettime(CLOCK_BOOTTIME, &now);
-    return (double)now.tv_sec + (double)(now.tv_nsec / 1000000) / 1000.0;
+    long ms = now.tv_nsec / 1000000; /* more digits would be noise in every event */
+    return (double)now.tv_sec + (double)ms / 1000.0;
 }
 
 int64_t agent_now_ms(void)
@@ -184,13 +185,13 @@ int64_t agent_now_ms(void)
 static size_t utf8_length(const unsigned char *bytes, size_t left)
 {
     static const struct {
-        unsigned char mask, lead;
         size_t length;
         uint32_t least;
-    } forms[] = {{0x80, 0x00, 1, 1},
-                 {0xe0, 0xc0, 2, 0x80},
-                 {0xf0, 0xe0, 3, 0x800},
-                 {0xf8, 0xf0, 4, 0x10000}};
+        unsigned char mask, lead;
+    } forms[] = {{1, 1, 0x80, 0x00},
+                 {2, 0x80, 0xe0, 0xc0},
+                 {3, 0x800, 0xf0, 0xe0},
+                 {4, 0x10000, 0xf8, 0xf0}};
 
     for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++) {
         if ((bytes[0] & forms[f].mask) != forms[f].lead)
