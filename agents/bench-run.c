@@ -77,8 +77,6 @@ double agent_bench_value(const struct benchmark *benchmark, double elapsed_ns, u
 {
     double each = elapsed_ns / (double)n;
 
-    if (benchmark->parts > 0)
-        each /= benchmark->parts;
     if (benchmark->bytes > 0)
         return benchmark->bytes / each * 1e3; /* bytes per ns are thousands of MB/s */
     return strcmp(benchmark->unit, "us") ? each : each / 1e3;

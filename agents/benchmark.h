@@ -26,7 +26,6 @@ struct benchmark {
     bool higher_is_better;   /* true for MB/s */
     bool self_timed;         /* operation() adds to bench->own_ns what it measured itself */
     double bytes;            /* what one operation moves, for MB/s */
-    double parts;            /* if not 0: a figure is for one of that many parts of an operation */
     unsigned long max_batch; /* what reset() has made ready at most; 0: no limit */
 
     /* All return 0, or agent_bench_skip() or agent_bench_fail(). Only operation() is a must. */
