@@ -93,10 +93,13 @@ static int bootstrap_arguments(struct builder *builder, const char *tar, struct 
 
     if (builder_sources(builder->store, recipe->suite, &sources, err) < 0)
         return -1;
-    /* What root's mmdebstrap mounts must go with it, even if it is killed. */
+    /* What root's mmdebstrap mounts and starts must go with it, even if it is killed. */
     if (geteuid() == 0) {
         append(argv, "unshare");
-        append(argv, "--mount");
+        append(argv, "--mount-proc");
+        append(argv, "--pid");
+        append(argv, "--fork");
+        append(argv, "--kill-child");
     }
     append(argv, "mmdebstrap");
     append(argv, "--mode=%s", geteuid() == 0 ? "root" : "unshare");
