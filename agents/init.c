@@ -173,10 +173,10 @@ static void __attribute__((noreturn)) run_hypervisor(void)
     copy_layer_files(layer);
     name_in_hosts(layer);
     agent_services_start();
-    agent_supervise(true);
+    agent_supervise(AGENT_READY_WITH_SERVICES);
 }
 
-static void __attribute__((noreturn)) run_leaf(void)
+static void __attribute__((noreturn)) run_leaf(enum agent_readiness readiness)
 {
     char *layer = layer_name();
 
@@ -189,23 +189,18 @@ static void __attribute__((noreturn)) run_leaf(void)
     link_standard_files();
     set_host_name(layer);
     loopback_up();
-    agent_supervise(false);
+    agent_supervise(readiness);
 }
 
-/* Returns if there is no root disk to go to, or no way. */
-static void go_to_root(void)
+static void go_to_root(const char *serial)
 {
-    cleanup_free char *serial = agent_cmdline_own("nestlab.root");
     cleanup_agent_error struct agent_error error = {0};
 
-    if (!serial)
-        return;
     if (agent_root_mount(serial, agent_news_trouble, &error) == 0) {
         agent_news_phase("root");
         agent_news_save("/newroot" SAVED_NEWS);
         agent_root_switch(SWITCHED, &error);
     }
-    /* The guest goes on as a leaf, so that somebody can ask it why. */
     agent_news_trouble("root disk", error.message ? error.message : "no memory");
 }
 
@@ -226,6 +221,10 @@ void agent_init(int argc, char **argv)
     cleanup_free char *cmdline = agent_read_file("/proc/cmdline", 65536, NULL);
     agent_modules_load(MODULE_LIST, cmdline ? cmdline : "", agent_news_trouble);
     agent_news_phase("drivers");
-    go_to_root();
-    run_leaf();
+    cleanup_free char *root = agent_cmdline_own("nestlab.root");
+    if (!root)
+        run_leaf(AGENT_READY_AT_ONCE);
+    go_to_root(root);
+    /* There is no way there. Stay, so that somebody can ask why. */
+    run_leaf(AGENT_NEVER_READY);
 }

@@ -170,11 +170,12 @@ void agent_supervise_begin(const char *layer)
         start(&helpers[i]);
 }
 
-static void watch_services(bool services)
+static void watch_services(enum agent_readiness readiness)
 {
+    bool services = readiness == AGENT_READY_WITH_SERVICES;
     bool changed = services && agent_services_poll();
 
-    if (!ready && (!services || agent_services_settled())) {
+    if (!ready && (services ? agent_services_settled() : readiness == AGENT_READY_AT_ONCE)) {
         cleanup_json json_t *state = agent_services_state();
         ready = true;
         ready_uptime_s = agent_uptime_s();
@@ -185,9 +186,9 @@ static void watch_services(bool services)
     }
 }
 
-static int wait_ms(void)
+static int wait_ms(enum agent_readiness readiness)
 {
-    int wait = ready ? -1 : AGENT_SERVICES_TICK_MS;
+    int wait = ready || readiness == AGENT_NEVER_READY ? -1 : AGENT_SERVICES_TICK_MS;
 
     for (size_t i = 0; i < HELPERS; i++)
         if (helpers[i].restart_ms)
@@ -195,11 +196,11 @@ static int wait_ms(void)
     return wait;
 }
 
-void agent_supervise(bool services)
+void agent_supervise(enum agent_readiness readiness)
 {
     for (;;) {
         take_signals();
-        watch_services(services);
+        watch_services(readiness);
         for (size_t i = 0; i < HELPERS; i++)
             if (helpers[i].restart_ms && helpers[i].restart_ms <= agent_now_ms())
                 start(&helpers[i]);
@@ -208,6 +209,6 @@ void agent_supervise(bool services)
             {.fd = signals, .events = POLLIN},
             {.fd = agent_news_waiting() ? news[0] : -1, .events = POLLOUT},
         };
-        poll(fds, 2, wait_ms());
+        poll(fds, 2, wait_ms(readiness));
     }
 }
