@@ -269,8 +269,9 @@ static void seal_off(pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_DFL);
+    /* Handlers of the program around would run in here: a crash of the child must be its end. */
+    for (int number = 1; number < NSIG; number++)
+        signal(number, number == SIGINT ? SIG_IGN : SIG_DFL);
     environ = nothing;
     for (int fd = 0; fd <= 2 && null_fd >= 0; fd++)
         dup2(null_fd, fd);
