@@ -13,24 +13,25 @@
  *             {"event": "heartbeat", "uptime_s": 12.0}                       (only when asked for)
  *
  * Requests are answered in order, one at a time. A line that is not a request is answered with
- * "id": null and an error. A reader skips noise before a '{' at the start of a line. Events may come
- * while a request is under way. When the host end of a port goes away, the request under way is ended
- * and replies not yet sent are dropped, since the next host end may use the same ids; events are kept.
+ * "id": null and an error. A reader skips noise before a '{' at the start of a line. Events may
+ * come while a request is under way. When the host end of a port goes away, the request under way
+ * is ended and replies not yet sent are dropped, since the next host end may use the same ids;
+ * events are kept.
  *
  * Operations (arguments -> result):
  *   hello      {} -> {"agent": version, "protocol": 1, "layer": "L1", "pid": 1, "boot_id": "...",
  *              "uptime_s": 4.1, "ready": false, "services": {...}, "operations": [...],
  *              "disks": {"nl-boot": "/dev/vdb"}}      virtio-blk disks by serial
- *   facts      {"kvm_guest": bool} -> see docs/document.md, "facts"; false leaves the tiny guest out
- *   log        {"since": SEQ} -> {"records": [{"seq", "level" 0..7, "facility", "time_us", "text"}],
- *              "lost": N, "next": SEQ}     from /dev/kmsg; "lost" counts overwritten records;
- *              one reply is limited: go on from "next" until "records" is empty
+ *   facts      {"kvm_guest": bool} -> see docs/document.md, "facts"; false: no tiny guest
+ *   log        {"since": SEQ} -> {"records": [{"seq", "level" 0..7, "facility", "time_us",
+ *              "text"}], "lost": N, "next": SEQ}     from /dev/kmsg; "lost" counts overwritten
+ *              records; one reply is limited: go on from "next" until "records" is empty
  *   bench      {"name", "samples", "warmup", "budget_s"} -> see docs/document.md, "benchmarks"
  *   benches    {} -> {"benchmarks": [{"name", "unit", "about", "needs_vcpus", "needs_hypervisor"}]}
  *   exec       {"argv": [...], "directory", "environment": {...}, "timeout_s", "output_limit",
  *              "input"} -> {"exit": N | null, "signal": N | null, "timed_out": bool,
- *              "seconds", "stdout", "stderr", "truncated": bool}   (output not UTF-8 is escaped as \xNN,
- *              zero bytes too; what the program leaves running in its process group is killed)
+ *              "seconds", "stdout", "stderr", "truncated": bool}   (what is not UTF-8, and zero,
+ *              is escaped as \xNN; what is left running in the process group is killed)
  *   put        {"path", "mode": 420, "data": base64, "append": bool} -> {"size": N}
  *   get        {"path", "offset", "limit"} -> {"data": base64, "size": N, "eof": bool}
  *   heartbeat  {"interval_s": N | 0} -> {}
