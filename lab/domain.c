@@ -91,8 +91,13 @@ static void write_cpu(xmlTextWriterPtr w, const struct nl_domain *domain)
         CLOSE(w);
     }
     write_virtualization(w, domain);
-    if (!domain->kvm && !domain->cpu)
-        write_feature(w, "rdrand", false); /* slow under TCG: a system call each */
+    if (!domain->kvm && !domain->cpu) {
+        /* Slow under TCG: a system call each. */
+        write_feature(w, "rdrand", false);
+        /* TCG's SVM does not intercept XSETBV, so KVM in L0 never learns its guest's XCR0 and shows
+           it a wrong XSAVE size; the guest's kernel then splats and switches XSAVE off. */
+        write_feature(w, "xsave", false);
+    }
     for (char *const *f = domain->cpu_features; f && *f; f++)
         write_feature(w, *f + 1, **f == '+');
     CLOSE(w);
