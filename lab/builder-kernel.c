@@ -3,6 +3,7 @@
  * Debian package or from a user's build.
  */
 #include "builder.h"
+#include "kernel-files.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ static int finish(const char *folder, const char *log, const char *package, cons
 
     if (!kernel || !vmlinux || !base)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (builder_kernel_release(kernel, &release, err) < 0)
+    if (nl_kernel_release(kernel, &release, err) < 0)
         return -1;
     modules = modules_of(folder, release);
     if (!modules && access(base, F_OK) == 0) {
@@ -101,41 +102,6 @@ int builder_make_debian_kernel(struct builder *builder, const char *folder, cons
     return finish(folder, log, package, version, err);
 }
 
-/* The folder lib/modules/RELEASE that the user means with FOLDER; the caller's. */
-static int find_modules(const char *given, const char *release, char **path, struct nl_error **err)
-{
-    static const char *const places[] = {"%s/lib/modules/%s", "%s/usr/lib/modules/%s", "%s/%s"};
-    static const char *const signs[] = {"modules.dep", "modules.order", "kernel"};
-    const char *base;
-
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        cleanup_free char *place = builder_text(places[i], given, release);
-
-        if (place && access(place, F_OK) == 0) {
-            *path = nl_steal(&place);
-            return 0;
-        }
-    }
-    base = strrchr(given, '/');
-    if (base && strcmp(base + 1, release) == 0) {
-        *path = strdup(given);
-        return *path ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
-    }
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-        cleanup_free char *sign = builder_text("%s/%s", given, signs[i]);
-
-        if (sign && access(sign, F_OK) == 0) {
-            nl_fail(err, NL_EXIT_REQUEST, "%s: its name is not the kernel's release, %s", given,
-                    release);
-            return nl_hint(err,
-                           "modules of another build do not load; if it is the same, rename it");
-        }
-    }
-    nl_fail(err, NL_EXIT_REQUEST, "%s: there is no lib/modules/%s in it", given, release);
-    return nl_hint(err,
-                   "make it with `make INSTALL_MOD_PATH=DIR INSTALL_MOD_STRIP=1 modules_install`");
-}
-
 static int copy_modules(const char *given, const char *folder, const char *log,
                         struct nl_error **err)
 {
@@ -147,8 +113,8 @@ static int copy_modules(const char *given, const char *folder, const char *log,
 
     if (!kernel || !target)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (builder_kernel_release(kernel, &release, err) < 0 ||
-        find_modules(given, release, &source, err) < 0 ||
+    if (nl_kernel_release(kernel, &release, err) < 0 ||
+        nl_kernel_modules(given, release, &source, err) < 0 ||
         nl_process_run(&mkdir_process, NULL, err) < 0)
         return -1;
 

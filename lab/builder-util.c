@@ -45,12 +45,13 @@ int builder_read_text(const char *path, char **text, struct nl_error **err)
 
 /* Watches the log of a running program. */
 struct tail {
+    const char *program;
     const char *log;
     atomic_bool stop;
     pthread_t thread;
 };
 
-static void show_last_line(const char *log)
+static void show_last_line(const char *program, const char *log)
 {
     cleanup_close int fd = open(log, O_RDONLY | O_CLOEXEC);
     char text[512];
@@ -62,7 +63,7 @@ static void show_last_line(const char *log)
     while (n > 0 && strchr("\r\n ", text[n - 1]))
         n--;
     if (n <= 0) {
-        nl_progress_update("starting");
+        nl_progress_update("%s", program);
         return;
     }
     text[n] = '\0';
@@ -75,7 +76,7 @@ static void *tail_thread(void *data)
     struct tail *tail = data;
 
     while (!atomic_load(&tail->stop)) {
-        show_last_line(tail->log);
+        show_last_line(tail->program, tail->log);
         usleep(300 * 1000);
     }
     return NULL;
@@ -83,7 +84,7 @@ static void *tail_thread(void *data)
 
 int builder_run(const struct nl_process *process, struct nl_error **err)
 {
-    struct tail tail = {.log = process->log};
+    struct tail tail = {.program = process->argv[0], .log = process->log};
     bool tailing = process->log && pthread_create(&tail.thread, NULL, tail_thread, &tail) == 0;
     int rc = nl_process_run(process, NULL, err);
 

@@ -90,9 +90,6 @@ json_t *builder_dpkg_manifest(const char *status);
 
 /* builder-bzimage.c */
 
-/* What `uname -r` will say of the bzImage in the file at PATH; the caller's. */
-int builder_kernel_release(const char *path, char **release, struct nl_error **err);
-
 /* Extract the uncompressed kernel to VMLINUX. 1: there, 0: this kernel has none that can be entered
    by PVH (no file is left). */
 int builder_extract_vmlinux(const char *bzimage, const char *vmlinux, struct nl_error **err);

@@ -2,6 +2,7 @@
  * image-plan.c - the layers of an image and their digests: see image-plan.h.
  */
 #include "image-plan.h"
+#include "kernel-files.h"
 #include "sha256.h"
 
 #include <errno.h>
@@ -164,6 +165,22 @@ static int add_tree(struct nl_sha256 *sha, const char *folder, struct nl_error *
     return 0;
 }
 
+/* A bzImage and its modules, which have to be of the same release. */
+static int add_image(struct nl_sha256 *sha, const struct nl_kernel_spec *kernel,
+                     struct nl_error **err)
+{
+    cleanup_free char *release = NULL, *modules = NULL;
+
+    if (nl_kernel_release(kernel->image, &release, err) < 0 ||
+        nl_sha256_file(sha, "image", kernel->image, err) < 0)
+        return -1;
+    if (!kernel->modules)
+        return 0;
+    if (nl_kernel_modules(kernel->modules, release, &modules, err) < 0)
+        return -1;
+    return add_tree(sha, modules, err);
+}
+
 static int digest_kernel(struct nl_plan *plan, const struct nl_image_request *request,
                          struct nl_error **err)
 {
@@ -180,10 +197,8 @@ static int digest_kernel(struct nl_plan *plan, const struct nl_image_request *re
         return nl_fail(err, NL_EXIT_REQUEST, "a kernel is an image or a .deb, not both");
     if (kernel->deb && nl_sha256_file(sha, "deb", kernel->deb, err) < 0)
         return nl_wrap(err, "kernel");
-    if (kernel->image && nl_sha256_file(sha, "image", kernel->image, err) < 0)
+    if (kernel->image && add_image(sha, kernel, err) < 0)
         return nl_wrap(err, "kernel");
-    if (kernel->image && kernel->modules && add_tree(sha, kernel->modules, err) < 0)
-        return nl_wrap(err, "kernel modules");
     return nl_sha256_end(sha, &plan->kernel, err);
 }
 

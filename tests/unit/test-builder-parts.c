@@ -312,33 +312,10 @@ static void a_damaged_kernel_is_refused(void **state)
     length = make_bzimage(image, sizeof(image), &kernel, archive_write_add_filter_gzip, false);
     for (size_t cut = 0; cut < length; cut += 97) {
         cleanup_error struct nl_error *err = NULL;
-        cleanup_free char *release = NULL;
 
         put(name("cut"), image, cut);
         assert_int_equal(builder_extract_vmlinux(name("cut"), name("vmlinux3"), &err), -1);
         assert_int_equal(nl_error_status(err), NL_EXIT_REQUEST);
-        assert_int_equal(builder_kernel_release(name("cut"), &release, NULL), cut > 0x260 ? 0 : -1);
-    }
-}
-
-static void a_kernel_says_its_release(void **state)
-{
-    static const char *const bad[] = {"", " x", "../../etc", ".", "a/b"};
-    struct tiny_kernel kernel;
-    char *release = NULL;
-    size_t length;
-
-    (void)state;
-    make_kernel(&kernel, 18);
-    length = make_bzimage(image, sizeof(image), &kernel, archive_write_add_filter_gzip, false);
-    put(name("bzImage"), image, length);
-    assert_int_equal(builder_kernel_release(name("bzImage"), &release, NULL), 0);
-    assert_string_equal(release, "6.6.6-test");
-    free(release);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        strcpy((char *)image + 0x260, bad[i]);
-        put(name("bzImage"), image, length);
-        assert_int_equal(builder_kernel_release(name("bzImage"), &release, NULL), -1);
     }
 }
 
@@ -500,7 +477,6 @@ int main(void)
         cmocka_unit_test(a_kernel_comes_out_of_its_bzimage),
         cmocka_unit_test(a_kernel_without_pvh_has_no_vmlinux),
         cmocka_unit_test(a_damaged_kernel_is_refused),
-        cmocka_unit_test(a_kernel_says_its_release),
         cmocka_unit_test(sources_of_the_release_are_kept),
         cmocka_unit_test(stanzas_of_the_release_are_kept),
         cmocka_unit_test(the_initramfs_has_agent_modules_and_busybox),

@@ -2,6 +2,7 @@
  * test-image.c - the image store, recipes, digests and module order, without building anything.
  */
 #include "image-plan.h"
+#include "kernel-files.h"
 #include "modules.h"
 #include "sha256.h"
 
@@ -35,8 +36,8 @@ static char *name(const char *format, ...)
     return out;
 }
 
-/* Write TEXT to a file, making its folders. */
-static void put(const char *path, const char *text)
+/* Write a file, making its folders. */
+static void put_bytes(const char *path, const void *bytes, size_t length)
 {
     char copy[512];
     FILE *file;
@@ -51,8 +52,13 @@ static void put(const char *path, const char *text)
     }
     file = fopen(path, "we");
     assert_non_null(file);
-    fputs(text, file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
     fclose(file);
+}
+
+static void put(const char *path, const char *text)
+{
+    put_bytes(path, text, strlen(text));
 }
 
 static int set_up(void **state)
@@ -340,10 +346,67 @@ static void a_change_renews_what_depends_on_it(void **state)
     assert_string_equal(difference(file, version), "dsi");
 }
 
+/* A file that has the header of a bzImage of release RELEASE. */
+static void put_bzimage(const char *path, const char *release, char last)
+{
+    static unsigned char image[0x400];
+
+    memset(image, 0, sizeof(image));
+    memcpy(image + 0x202, "HdrS", 4);
+    image[0x20e] = 0x60;
+    strcpy((char *)image + 0x260, release);
+    image[sizeof(image) - 1] = (unsigned char)last;
+    put_bytes(path, image, sizeof(image));
+}
+
+static void a_kernel_says_its_release(void **state)
+{
+    static const char *const bad[] = {"", " x", "../../etc", ".", "a/b"};
+    char *release = NULL;
+
+    (void)state;
+    put_bzimage(name("bzImage"), "6.6.6-test (me@here) #1", 'x');
+    assert_int_equal(nl_kernel_release(name("bzImage"), &release, NULL), 0);
+    assert_string_equal(release, "6.6.6-test");
+    free(release);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        put_bzimage(name("bzImage"), bad[i], 'x');
+        assert_int_equal(nl_kernel_release(name("bzImage"), &release, NULL), -1);
+    }
+    for (off_t cut = 0; cut < 0x261; cut += 7) {
+        put_bzimage(name("bzImage"), "6.6.6", 'x');
+        assert_int_equal(truncate(name("bzImage"), cut), 0);
+        assert_int_equal(nl_kernel_release(name("bzImage"), &release, NULL), -1);
+    }
+}
+
+static void modules_are_found_where_users_have_them(void **state)
+{
+    static const char *const given[] = {"tree", "tree/lib/modules", "tree/lib/modules/6.6.6-test",
+                                        "tree/lib/modules/../modules/6.6.6-test/"};
+    cleanup_error struct nl_error *err = NULL;
+    char *path = NULL;
+
+    (void)state;
+    put(name("tree/lib/modules/6.6.6-test/modules.dep"), "");
+    put(name("tree/lib/modules/5.5.5/modules.dep"), "");
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+        assert_int_equal(nl_kernel_modules(name("%s", given[i]), "6.6.6-test", &path, NULL), 0);
+        assert_string_equal(path, name("tree/lib/modules/6.6.6-test"));
+        free(path);
+    }
+    assert_int_equal(nl_kernel_modules(name("tree"), "7.7.7", &path, &err), -1);
+    assert_non_null(strstr(nl_error_message(err), "lib/modules/7.7.7"));
+    nl_error_free(&err);
+    assert_int_equal(nl_kernel_modules(name("tree/lib/modules/5.5.5"), "6.6.6-test", &path, &err),
+                     -1);
+    assert_non_null(strstr(nl_error_message(err), "not the kernel's release"));
+}
+
 static void a_kernel_of_ones_own_is_a_layer(void **state)
 {
     cleanup_store struct nl_store *store = open_store("kernels");
-    struct nl_kernel_spec kernel = {.image = name("mine/bzImage"), .modules = name("mine/lib")};
+    struct nl_kernel_spec kernel = {.image = name("mine/bzImage"), .modules = name("mine")};
     struct nl_image_request without = {.recipe = "disky"};
     struct nl_image_request with = {.recipe = "disky", .kernel = &kernel};
     cleanup_plan struct nl_plan *own = NULL, *mine = NULL, *touched = NULL, *bytes = NULL;
@@ -351,7 +414,7 @@ static void a_kernel_of_ones_own_is_a_layer(void **state)
 
     (void)state;
     put_resolved(store, "disky", "7");
-    put(kernel.image, "kernel 1");
+    put_bzimage(kernel.image, "1", 'a');
     put(name("mine/lib/modules/1/kernel/a.ko"), "module");
     own = plan_for(store, &without);
     mine = plan_for(store, &with);
@@ -363,7 +426,7 @@ static void a_kernel_of_ones_own_is_a_layer(void **state)
     touched = plan_for(store, &with);
     assert_string_equal(difference(mine, touched), "ksi");
 
-    put(kernel.image, "kernel 2");
+    put_bzimage(kernel.image, "1", 'b');
     bytes = plan_for(store, &with);
     assert_string_equal(difference(touched, bytes), "ksi");
 }
@@ -399,14 +462,17 @@ static void wrong_requests_are_the_users(void **state)
     struct nl_kernel_spec kernels[] = {
         {.image = name("nowhere")},
         {.deb = name("nowhere.deb")},
+        {.image = name("agent")},
         {.image = name("agent"), .deb = name("agent")},
-        {.image = name("agent"), .modules = name("nowhere")},
+        {.image = name("mine/bzImage"), .modules = name("nowhere")},
+        {.image = name("mine/bzImage"), .modules = "/"},
         {.modules = name("recipes")},
         {.image = name("recipes")},
     };
 
     (void)state;
     put_resolved(store, "disky", "7");
+    put_bzimage(name("mine/bzImage"), "1", 'a');
     for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         struct nl_image_request request = {.recipe = "disky", .kernel = &kernels[i]};
         cleanup_error struct nl_error *err = NULL;
@@ -666,6 +732,8 @@ int main(void)
         cmocka_unit_test(without_an_answer_of_apt_there_is_no_plan),
         cmocka_unit_test(layers_are_shared_and_separate),
         cmocka_unit_test(a_change_renews_what_depends_on_it),
+        cmocka_unit_test(a_kernel_says_its_release),
+        cmocka_unit_test(modules_are_found_where_users_have_them),
         cmocka_unit_test(a_kernel_of_ones_own_is_a_layer),
         cmocka_unit_test(debs_are_a_layer_in_their_order),
         cmocka_unit_test(wrong_requests_are_the_users),
