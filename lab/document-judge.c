@@ -103,11 +103,16 @@ static void set_verdict(json_t *document, const char *status, enum nl_exit exit_
                                   nl_document_text(next)));
 }
 
-static const char *hint_of(const json_t *failure, const json_t *check, const char *fallback)
+/* What to do about a failure of the stack, or about the first check without a verdict. A check's
+   hint is no help with a failure: the check is only blind because of it. */
+static const char *next_step(const json_t *failure, const json_t *check)
 {
-    const char *hint = nl_dig_string(check, "hint", NULL);
-
-    return nl_dig_string(failure, "hint", hint ? hint : fallback);
+    if (failure)
+        return nl_dig_string(failure, "hint",
+                             nl_dig(failure, "layer")
+                                 ? "read the console and kernel log of the layer that failed"
+                                 : "mend what the failure says, and run it again");
+    return nl_dig_string(check, "hint", "read what the check says, and the logs of its layer");
 }
 
 static void judge_error(json_t *document, const struct count *count, const json_t *failure)
@@ -121,9 +126,8 @@ static void judge_error(json_t *document, const struct count *count, const json_
                       count->errors, plural(count->errors),
                       nl_dig_string(count->first_error, "name", "?")) < 0)
         summary = NULL;
-    set_verdict(
-        document, "error", NL_EXIT_LAB, summary ? summary : "no check was evaluated",
-        hint_of(failure, count->first_error, "read the consoles and kernel logs listed above"));
+    set_verdict(document, "error", NL_EXIT_LAB, summary ? summary : "no check was evaluated",
+                next_step(failure, count->first_error));
 }
 
 void nl_document_judge(json_t *document)
@@ -138,8 +142,7 @@ void nl_document_judge(json_t *document)
     } else if (count.failed > 0) {
         summary = failed_summary(document, &count);
         set_verdict(document, "failed", NL_EXIT_CHECK_FAILED, summary,
-                    hint_of(NULL, count.first_failed,
-                            "read what the failed check says, and that layer's kernel log"));
+                    next_step(NULL, count.first_failed));
     } else if (failure || count.errors > 0 || proves_nothing(document, &count)) {
         judge_error(document, &count, failure);
     } else {

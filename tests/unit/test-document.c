@@ -191,6 +191,23 @@ static void test_first_failure_stays(void **state)
     assert_true(nl_dig_is(nl_document_json(document), "verdict.next", "do this"));
 }
 
+/* A check that is only blind because of a failure has nothing to say about what to do. */
+static void test_next_step(void **state)
+{
+    cleanup_json json_t *document =
+        json_loads("{\"failure\": {\"layer\": null, \"message\": \"no disk\"}, \"checks\": "
+                   "[{\"verdict\": \"error\", \"hint\": \"look at L0\"}]}",
+                   0, NULL);
+
+    (void)state;
+    nl_document_judge(document);
+    assert_string_equal(nl_dig_string(document, "verdict.summary", ""), "the run: no disk");
+    assert_null(strstr(nl_dig_string(document, "verdict.next", ""), "L0"));
+    json_object_set_new(document, "failure", json_null());
+    nl_document_judge(document);
+    assert_string_equal(nl_dig_string(document, "verdict.next", ""), "look at L0");
+}
+
 static void test_interrupt_is_no_failure(void **state)
 {
     cleanup_document struct nl_document *document = new_document(1);
@@ -414,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_commands),
         cmocka_unit_test(test_first_failure_stays),
+        cmocka_unit_test(test_next_step),
         cmocka_unit_test(test_interrupt_is_no_failure),
         cmocka_unit_test(test_judge),
         cmocka_unit_test(test_save_and_load),
