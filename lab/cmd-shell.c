@@ -224,10 +224,11 @@ int nl_cmd_shell(int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "LN [COMMAND...]",
-        .doc = "A shell in layer LN of a stack that is up, or COMMAND run there. On a terminal "
-               "Ctrl-] leaves.\v"
-               "The exit status is that of the shell or COMMAND (128 + N when signal N ended it), "
-               "or 2 or 3 as for every command of nestlab.",
+        .doc =
+            "A shell in layer LN of a stack that is up, or COMMAND run there. On a terminal "
+            "Ctrl-] leaves.\v"
+            "The exit status is that of the shell or COMMAND (128 + N when signal N ended it), 0 "
+            "for a shell in a layer without sshd, or 2 or 3 as for every command of nestlab.",
     };
     struct shell_args args = {.timeout = TIMEOUT_S};
     cleanup_error struct nl_error *err = NULL;

@@ -14,7 +14,7 @@
 #define REQUEST_MAX (256 * 1024)
 #define REQUEST_S 10.0
 #define EXEC_S 300.0
-#define EXEC_OUTPUT (4 * 1024 * 1024)
+#define EXEC_OUTPUT (1024 * 1024)
 
 /* What was read of the connection and not yet used. */
 struct conversation {
@@ -84,25 +84,25 @@ static int find_layer(const struct nl_stack *stack, const json_t *request, struc
     return -1;
 }
 
-/* Its agent and its shell serve one at a time. */
-static int occupy(struct nl_keeper *keeper, const struct nl_layer *layer, struct nl_error **err)
+static int occupy(struct nl_keeper *keeper, const struct nl_layer *layer, enum nl_keeper_use use,
+                  struct nl_error **err)
 {
-    bool *busy = &keeper->busy[layer->index];
+    bool *busy = &keeper->busy[layer->index].with[use];
     bool was;
 
     pthread_mutex_lock(&keeper->lock);
     was = *busy;
     *busy = true;
     pthread_mutex_unlock(&keeper->lock);
-    return was ? nl_fail(err, NL_EXIT_LAB, "%s is in use by another nestlab shell",
-                         layer->spec->name)
+    return was ? nl_fail(err, NL_EXIT_LAB, "the %s of %s is in use by another nestlab shell",
+                         use == NL_KEEPER_AGENT ? "agent" : "shell", layer->spec->name)
                : 0;
 }
 
-static void vacate(struct nl_keeper *keeper, const struct nl_layer *layer)
+static void vacate(struct nl_keeper *keeper, const struct nl_layer *layer, enum nl_keeper_use use)
 {
     pthread_mutex_lock(&keeper->lock);
-    keeper->busy[layer->index] = false;
+    keeper->busy[layer->index].with[use] = false;
     pthread_mutex_unlock(&keeper->lock);
 }
 
@@ -161,13 +161,13 @@ static int serve_exec(struct conversation *talk, const json_t *request, struct n
         return nl_fail(err, NL_EXIT_REQUEST, "timeout_s must be above 0 and at most 86400");
     if (!layer->link)
         return nl_fail(err, NL_EXIT_LAB, "%s has no agent to ask", layer->spec->name);
-    if (occupy(keeper, layer, err) < 0)
+    if (occupy(keeper, layer, NL_KEEPER_AGENT, err) < 0)
         return -1;
     rc = nl_link_ask(layer->link, "exec",
                      json_pack("{s:O, s:f, s:i}", "argv", json_object_get(request, "argv"),
                                "timeout_s", timeout, "output_limit", EXEC_OUTPUT),
                      nl_deadline_in(timeout + 10), &result, err);
-    vacate(keeper, layer);
+    vacate(keeper, layer, NL_KEEPER_AGENT);
     return rc < 0 ? -1 : send_result(talk->client->fd, result ? result : json_null());
 }
 
@@ -264,14 +264,14 @@ static int serve_shell(struct conversation *talk, const json_t *request, struct 
     if (!layer->domain)
         return nl_fail(err, NL_EXIT_LAB, "%s is not a guest: it has no shell port",
                        layer->spec->name);
-    if (occupy(keeper, layer, err) < 0)
+    if (occupy(keeper, layer, NL_KEEPER_SHELL, err) < 0)
         return -1;
     /* The stack may be taken down while libvirt hangs in here. */
     domain = layer->domain;
     virDomainRef(domain);
     rc = join_shell(talk, domain, err);
     virDomainFree(domain);
-    vacate(keeper, layer);
+    vacate(keeper, layer, NL_KEEPER_SHELL);
     return rc;
 }
 

@@ -8,12 +8,19 @@
 
 #include <stdatomic.h>
 
+/* Each serves one client at a time. */
+enum nl_keeper_use { NL_KEEPER_AGENT, NL_KEEPER_SHELL, NL_KEEPER_USES };
+
+struct nl_keeper_busy {
+    bool with[NL_KEEPER_USES];
+};
+
 /* What all conversations share; outlives those that hang. */
 struct nl_keeper {
     struct nl_stack *stack;
-    int down_fd;          /* an event descriptor: somebody asked for down */
-    pthread_mutex_t lock; /* of busy */
-    bool *busy;           /* by layer: its agent is being asked, or its shell is taken */
+    int down_fd;                 /* an event descriptor: somebody asked for down */
+    pthread_mutex_t lock;        /* of busy */
+    struct nl_keeper_busy *busy; /* by layer */
 };
 
 struct nl_keeper_client {

@@ -174,7 +174,7 @@ static const char *serve(struct nl_keeper *keeper, struct seat *seats, int liste
 static struct nl_keeper *new_keeper(struct nl_stack *stack, struct nl_error **err)
 {
     struct nl_keeper *keeper = calloc(1, sizeof(*keeper));
-    bool *busy = calloc(stack->n_layers + 1, sizeof(*busy));
+    struct nl_keeper_busy *busy = calloc(stack->n_layers + 1, sizeof(*busy));
     int down_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
     if (!keeper || !busy || down_fd < 0) {
