@@ -134,7 +134,7 @@ install: all ## install under DESTDIR/PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/nestlab/scenarios \
 		$(DESTDIR)$(PREFIX)/libexec/nestlab $(DESTDIR)$(PREFIX)/share/man/man1 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions \
-		$(DESTDIR)$(PREFIX)/share/doc/nestlab
+		$(DESTDIR)$(PREFIX)/share/doc/nestlab/docs
 	install -m 755 $(BUILD)/nestlab $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(BUILD)/nestlab-builder $(BUILD)/nestlab-agent \
 		$(DESTDIR)$(PREFIX)/libexec/nestlab/
@@ -142,7 +142,9 @@ install: all ## install under DESTDIR/PREFIX
 	install -m 644 docs/nestlab.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 docs/nestlab.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/nestlab
-	install -m 644 README.md $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/nestlab/
+	install -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/nestlab/
+	install -m 644 $(wildcard docs/*.md) docs/document.schema.json \
+		$(DESTDIR)$(PREFIX)/share/doc/nestlab/docs/
 
 clean: ## remove what was built here
 	rm -rf $(BUILD)

@@ -145,10 +145,19 @@ static enum nl_exit run_kept(const struct run_args *args, char **argv, bool demo
     return in_keeper ? run_one(args, 0, argv, demo) : (enum nl_exit)status;
 }
 
-/* The worst of two statuses: an interrupt ends it all, and trouble of the lab outweighs a check. */
+/* The worst of two statuses, as `nestlab report` ranks documents: a failed check is what a user
+   must hear of first, after an interrupt. */
 static enum nl_exit worse(enum nl_exit a, enum nl_exit b)
 {
-    return a > b ? a : b;
+    static const enum nl_exit ranks[] = {NL_EXIT_PASSED, NL_EXIT_LAB, NL_EXIT_REQUEST,
+                                         NL_EXIT_CHECK_FAILED, NL_EXIT_INTERRUPTED};
+    size_t i = 0, j = 0;
+
+    while (ranks[i] != a)
+        i++;
+    while (ranks[j] != b)
+        j++;
+    return ranks[i > j ? i : j];
 }
 
 int nl_cmd_run(int argc, char **argv)

@@ -2,13 +2,12 @@
  * disks.c - overlays and the boot disk: see disks.h.
  */
 #include "disks.h"
+#include "folders.h"
 #include "process.h"
 #include "warm.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -97,24 +96,6 @@ static int make_overlay(struct nl_layer *layer, struct nl_error **err)
     return 0;
 }
 
-static int copy_file(const char *source, const char *target, struct nl_error **err)
-{
-    cleanup_close int in = open(source, O_RDONLY | O_CLOEXEC);
-    cleanup_close int out = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    ssize_t n;
-
-    if (in < 0 || out < 0)
-        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot copy %s to %s", source, target);
-    do {
-        n = copy_file_range(in, NULL, out, NULL, 1 << 30, 0);
-        if (n < 0 && (errno == EXDEV || errno == EOPNOTSUPP || errno == EINVAL))
-            n = sendfile(out, in, NULL, 1 << 30);
-    } while (n > 0);
-    return n < 0 ? nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write %s", target) : 0;
-}
-
-/* A hard link to the file itself where the file system allows it: the store's files may be symbolic
-   links, and mke2fs copies those as they are. */
 static int place_file(const char *source, const char *folder, const char *name,
                       struct nl_error **err)
 {
@@ -124,9 +105,7 @@ static int place_file(const char *source, const char *folder, const char *name,
         return 0;
     if (asprintf(&target, "%s/%s", folder, name) < 0)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (linkat(AT_FDCWD, source, AT_FDCWD, target, AT_SYMLINK_FOLLOW) == 0)
-        return 0;
-    return copy_file(source, target, err);
+    return nl_place_file(source, target, err);
 }
 
 /* LN/: what the layer below needs to start this one, and what this one copies over its root. */

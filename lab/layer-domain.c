@@ -9,6 +9,7 @@
 #include "disks.h"
 
 #include <string.h>
+#include <sys/random.h>
 
 #define QBOOT "/usr/share/qemu/qboot.rom"
 /* The layer below's own address in the user-mode network: QEMU's default. */
@@ -137,6 +138,20 @@ static void write_module_options(FILE *out, const struct nl_layer_spec *spec)
     }
 }
 
+/* Entropy for the guest, which otherwise waits for the kernel to gather its own before sshd and
+   libvirtd can start. Fresh each time; it shows in the guest's command line, so it is worth no
+   secret. */
+static void write_seed(FILE *out)
+{
+    unsigned char seed[32];
+
+    if (getrandom(seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
+        return;
+    fputs(" nestlab.seed=", out);
+    for (size_t i = 0; i < sizeof(seed); i++)
+        fprintf(out, "%02x", seed[i]);
+}
+
 /* `quiet`: each character on an emulated serial port is an exit; the whole log comes from
    /dev/kmsg. `panic=-1`: a panic ends the domain at once, and libvirt tells. */
 static char *command_line(const struct nl_layer *layer)
@@ -150,6 +165,7 @@ static char *command_line(const struct nl_layer *layer)
         return NULL;
     fprintf(out, "console=ttyS0 quiet panic=-1 log_buf_len=1M 8250.nr_uarts=1 nestlab.layer=%s",
             spec->name);
+    write_seed(out);
     if (layer->hypervisor) {
         fprintf(out, " nestlab.root=nl-%s nestlab.kvm=1", spec->name);
         write_module_options(out, spec);

@@ -44,6 +44,18 @@ static void replace(char **text, const char *value)
     *text = value ? strdup(value) : NULL;
 }
 
+/* Without these a layer cannot boot the next one; other trouble (a module that does not load) is
+   for the checks to judge. */
+static bool is_fatal(const char *name)
+{
+    static const char *const fatal[] = {"root disk", "sshd", "libvirtd", "agent"};
+
+    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+        if (!strcmp(name, fatal[i]))
+            return true;
+    return false;
+}
+
 /* On the link's thread. */
 static void on_event(const json_t *event, void *data)
 {
@@ -60,8 +72,8 @@ static void on_event(const json_t *event, void *data)
         layer->ready = true;
     else if (!strcmp(kind, "phase"))
         replace(&layer->busy, name);
-    else if (!strcmp(kind, "trouble") &&
-             asprintf(&trouble, "%s: %s", name ? name : "?", message ? message : "?") >= 0)
+    else if (!strcmp(kind, "trouble") && name && is_fatal(name) &&
+             asprintf(&trouble, "%s: %s", name, message ? message : "?") >= 0)
         replace(&layer->trouble, trouble);
     pthread_mutex_unlock(&layer->lock);
 }
@@ -304,11 +316,18 @@ int nl_layer_ask(struct nl_layer *layer, const char *op, json_t *arguments, json
 
 int nl_layer_read_log(struct nl_layer *layer, struct nl_error **err)
 {
-    cleanup_json json_t *reply = NULL;
+    json_int_t since = 0;
+    bool more = true;
 
-    if (nl_layer_ask(layer, "log", json_pack("{s:i}", "since", 0), &reply, err) < 0)
-        return -1;
-    nl_document_layer_log(layer->stack->document, layer->index, reply);
+    while (more) {
+        cleanup_json json_t *reply = NULL;
+
+        if (nl_layer_ask(layer, "log", json_pack("{s:I}", "since", since), &reply, err) < 0)
+            return -1;
+        nl_document_layer_log(layer->stack->document, layer->index, reply);
+        since = json_integer_value(json_object_get(reply, "next"));
+        more = json_array_size(json_object_get(reply, "records")) > 0;
+    }
     return 0;
 }
 

@@ -2,6 +2,7 @@
  * run.c - one run from scenario to report: see run.h.
  */
 #include "run.h"
+#include "folders.h"
 #include "keeper.h"
 #include "l0.h"
 #include "progress.h"
@@ -11,7 +12,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define DEFAULT_OUT "nestlab-out"
 
@@ -44,24 +44,6 @@ static void free_run(struct run *run)
     free(run->undo);
 }
 
-/* mkdir -p. */
-static int make_folder(const char *path, struct nl_error **err)
-{
-    cleanup_free char *copy = strdup(path);
-
-    if (!copy)
-        return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(copy, 0755) < 0 && errno != EEXIST)
-            return nl_fail_errno(err, NL_EXIT_REQUEST, errno, "cannot make the folder %s", copy);
-        *slash = '/';
-    }
-    if (mkdir(copy, 0755) < 0 && errno != EEXIST)
-        return nl_fail_errno(err, NL_EXIT_REQUEST, errno, "cannot make the folder %s", copy);
-    return 0;
-}
-
 /* The output folder, absolute: QEMU and the keeper run elsewhere. */
 static int choose_out(struct run *run, struct nl_error **err)
 {
@@ -73,7 +55,7 @@ static int choose_out(struct run *run, struct nl_error **err)
         wanted = NULL;
     if (!wanted)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (make_folder(wanted, err) < 0)
+    if (nl_make_folders(wanted, NL_EXIT_REQUEST, err) < 0)
         return -1;
     run->out = realpath(wanted, NULL);
     return run->out
@@ -195,8 +177,8 @@ static enum nl_exit conclude(struct run *run)
         nl_error_print(err);
         return NL_EXIT_LAB;
     }
+    printf("document.json, junit.xml, consoles and kernel logs: %s\n\n", run->out);
     nl_report_text(nl_document_json(run->document), stdout, nl_report_wants_colour(stdout));
-    printf("\nDocument, JUnit file, consoles and kernel logs are in %s\n", run->out);
     fflush(stdout);
     return nl_document_exit(nl_document_json(run->document));
 }

@@ -7,6 +7,7 @@
 #include "ports.h"
 #include "progress.h"
 #include "virt.h"
+#include "warm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,7 +143,7 @@ static int start_libvirt(struct nl_stack *stack, struct nl_error **err)
     cleanup_free char *root = nl_rundir_file(stack->rundir, "embed");
     cleanup_free char *log = nl_rundir_file(stack->rundir, "libvirt.log");
 
-    if (nl_virt_start(log, err) < 0)
+    if (nl_virt_start(log, err) < 0 || nl_warm_stage_host(stack, root, err) < 0)
         return -1;
     nl_document_host(stack->document, "libvirt", nl_virt_library_version());
     return nl_virt_open_embed(root, &stack->base, err);

@@ -2,16 +2,18 @@
  * warm.c - libvirt's capability cache of a layer, kept between runs: see warm.h.
  */
 #include "warm.h"
+#include "folders.h"
 #include "layer.h"
 #include "sha256.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #define CACHE_FOLDER "/var/cache/libvirt/qemu/capabilities"
-#define CACHE_FILE_MAX (4 << 20)
+/* Where the embedded driver keeps the same, below its root. */
+#define EMBED_CACHE "/cache/qemu/capabilities"
+#define CACHE_FILE_MAX (2 << 20) /* the most that the agent hands out of a program */
 
 /* Everything that libvirt's findings may depend on: a layer whose key differs starts cold. */
 static char *warm_folder(const struct nl_layer *layer)
@@ -36,59 +38,87 @@ static char *warm_folder(const struct nl_layer *layer)
     return path;
 }
 
-/* mkdir -p for the last components of PATH below BASE, which exists. */
-static int make_folders(const char *base, const char *below, struct nl_error **err)
+/* Put what is kept in KEPT into FOLDER/BELOW. Nothing kept: nothing done. */
+static int stage(const char *kept, const char *folder, const char *below, struct nl_error **err)
 {
-    cleanup_free char *path = NULL;
-
-    if (asprintf(&path, "%s%s", base, below) < 0)
-        return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    for (char *slash = path + strlen(base); slash; slash = strchr(slash + 1, '/')) {
-        char *end = strchr(slash + 1, '/');
-
-        if (end)
-            *end = '\0';
-        if (mkdir(path, 0755) < 0 && errno != EEXIST)
-            return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make %s", path);
-        if (!end)
-            return 0;
-        *end = '/';
-    }
-    return 0;
-}
-
-static int copy_kept(const char *from, const char *to, const char *name, struct nl_error **err)
-{
-    cleanup_free char *source = NULL;
     cleanup_free char *target = NULL;
 
-    if (asprintf(&source, "%s/%s", from, name) < 0 || asprintf(&target, "%s/%s", to, name) < 0)
+    if (!kept || access(kept, F_OK) != 0)
+        return 0;
+    if (asprintf(&target, "%s%s", folder, below) < 0)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (link(source, target) < 0)
-        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make %s", target);
-    return 0;
+    if (nl_make_folders(target, NL_EXIT_LAB, err) < 0)
+        return -1;
+    return nl_place_files(kept, target, err);
 }
 
 int nl_warm_stage(const struct nl_layer *layer, const char *folder, struct nl_error **err)
 {
-    cleanup_free char *kept = NULL;
-    cleanup_free char *target = NULL;
-    cleanup_closedir DIR *dir = NULL;
-    struct dirent *entry;
+    cleanup_free char *kept = layer->hypervisor ? warm_folder(layer) : NULL;
 
-    if (!layer->hypervisor)
-        return 0;
-    kept = warm_folder(layer);
-    dir = kept ? opendir(kept) : NULL;
-    if (!dir)
-        return 0;
-    if (make_folders(folder, "/root" CACHE_FOLDER, err) < 0 ||
-        asprintf(&target, "%s/root" CACHE_FOLDER, folder) < 0)
-        return -1;
-    while ((entry = readdir(dir)))
-        if (entry->d_name[0] != '.' && copy_kept(kept, target, entry->d_name, NULL) < 0)
-            return 0; /* another file system: a cold start costs time, nothing else */
-    return 0;
+    return stage(kept, folder, "/root" CACHE_FOLDER, err);
+}
+
+/* By what libvirt checks of this machine: QEMU's binary, its own version, the kernel. */
+static char *host_folder(const struct nl_stack *stack)
+{
+    cleanup_sha256 struct nl_sha256 *sha = nl_sha256_new();
+    cleanup_free char *hex = NULL;
+    unsigned long version = 0;
+    struct utsname kernel;
+    struct stat qemu = {0};
+    char *path = NULL;
+
+    if (virGetVersion(&version, NULL, NULL) < 0 || stat("/usr/bin/qemu-system-x86_64", &qemu) < 0 ||
+        uname(&kernel) < 0)
+        return NULL;
+    nl_sha256_bytes(sha, "changed", &qemu.st_ctim, sizeof(qemu.st_ctim));
+    nl_sha256_bytes(sha, "size", &qemu.st_size, sizeof(qemu.st_size));
+    nl_sha256_text(sha, "kernel", kernel.release);
+    nl_sha256_text(sha, "kvm", access("/dev/kvm", F_OK) == 0 ? "1" : "0");
+    nl_sha256_bytes(sha, "libvirt", &version, sizeof(version));
+    if (nl_sha256_end(sha, &hex, NULL) < 0 ||
+        asprintf(&path, "%s/warm/host-%.32s", nl_store_path(stack->store), hex) < 0)
+        return NULL;
+    return path;
+}
+
+int nl_warm_stage_host(const struct nl_stack *stack, const char *root, struct nl_error **err)
+{
+    cleanup_free char *kept = host_folder(stack);
+
+    return stage(kept, root, EMBED_CACHE, err);
+}
+
+/* A fresh folder beside KEPT, to be filled and then renamed to it; NULL when there is one already.
+ */
+static char *fresh_folder(const char *kept)
+{
+    char *fresh = NULL;
+
+    if (!kept || access(kept, F_OK) == 0 || asprintf(&fresh, "%s.%d", kept, (int)getpid()) < 0)
+        return NULL;
+    if (nl_make_folders(fresh, NL_EXIT_LAB, NULL) == 0)
+        return fresh;
+    free(fresh);
+    return NULL;
+}
+
+/* Complete or not at all; a run that was quicker wins. */
+static void settle(const char *fresh, const char *kept, bool complete)
+{
+    if (!complete || rename(fresh, kept) < 0)
+        nl_remove_folder(fresh);
+}
+
+void nl_warm_keep_host(const struct nl_stack *stack, const char *root)
+{
+    cleanup_free char *kept = host_folder(stack);
+    cleanup_free char *fresh = fresh_folder(kept);
+    cleanup_free char *source = NULL;
+
+    if (fresh && asprintf(&source, "%s" EMBED_CACHE, root) >= 0)
+        settle(fresh, kept, nl_place_files(source, fresh, NULL) == 0);
 }
 
 /* What PROGRAM prints in the layer; NULL if it did not go well. The caller frees it. */
@@ -136,36 +166,21 @@ static int keep_file(struct nl_layer *layer, const char *folder, const char *nam
     return fflush(file) == 0 ? 0 : -1;
 }
 
-static void remove_folder(const char *folder)
-{
-    cleanup_closedir DIR *dir = opendir(folder);
-    struct dirent *entry;
-
-    while (dir && (entry = readdir(dir)))
-        unlinkat(dirfd(dir), entry->d_name, 0);
-    rmdir(folder);
-}
-
 void nl_warm_keep(struct nl_layer *layer)
 {
-    cleanup_free char *kept = NULL;
+    bool applies = layer->hypervisor && !layer->local;
+    cleanup_free char *kept = applies ? warm_folder(layer) : NULL;
+    cleanup_free char *fresh = fresh_folder(kept);
     cleanup_free char *names = NULL;
-    cleanup_free char *fresh = NULL;
     char *save = NULL;
-    int n = 0;
+    size_t n = 0;
 
-    if (!layer->hypervisor || layer->local || !(kept = warm_folder(layer)) ||
-        access(kept, F_OK) == 0)
+    if (!fresh)
         return;
     names = output_of(layer, "ls", CACHE_FOLDER);
-    if (!names || asprintf(&fresh, "%s.%d", kept, (int)getpid()) < 0 ||
-        make_folders(nl_store_path(layer->stack->store), "/warm", NULL) < 0 ||
-        mkdir(fresh, 0755) < 0)
-        return;
-    for (char *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
+    for (char *name = names ? strtok_r(names, "\n", &save) : NULL; name;
+         name = strtok_r(NULL, "\n", &save))
         if (is_cache_name(name) && keep_file(layer, fresh, name) == 0)
             n++;
-    /* Complete or not at all; a run that was quicker wins. */
-    if (n == 0 || rename(fresh, kept) < 0)
-        remove_folder(fresh);
+    settle(fresh, kept, n > 0);
 }

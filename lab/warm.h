@@ -16,6 +16,11 @@
    at boot. Nothing kept: nothing done. */
 int nl_warm_stage(const struct nl_layer *layer, const char *folder, struct nl_error **err);
 
+/* The same for the embedded driver with its root at ROOT, before it is opened and after it was
+ * used. */
+int nl_warm_stage_host(const struct nl_stack *stack, const char *root, struct nl_error **err);
+void nl_warm_keep_host(const struct nl_stack *stack, const char *root);
+
 /* Fetch LAYER's cache through its agent and keep it, unless one is kept already. Best effort. */
 void nl_warm_keep(struct nl_layer *layer);
 

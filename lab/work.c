@@ -210,7 +210,10 @@ int nl_work_collect(struct nl_stack *stack, struct nl_error **err)
 {
     struct nl_error *first = NULL;
 
+    cleanup_free char *root = nl_rundir_file(stack->rundir, "embed");
+
     nl_progress_begin("collecting logs and counters");
+    nl_warm_keep_host(stack, root);
     for (size_t i = stack->n_layers; i-- > 0;) {
         cleanup_error struct nl_error *one = NULL;
         struct nl_layer *layer = &stack->layers[i];
