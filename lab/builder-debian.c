@@ -5,10 +5,8 @@
 #include "builder-disk.h"
 #include "progress.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define BOOTSTRAP_TIMEOUT_S 2400.0
 #define BOOTSTRAP_GRACE_S 6.0
@@ -130,32 +128,13 @@ static int bootstrap_arguments(struct builder *builder, const char *tar, struct 
     return argv->failed ? nl_fail(err, NL_EXIT_LAB, "out of memory") : 0;
 }
 
-/* A work folder that mmdebstrap's other users can reach, which a folder below a home is not; noted
-   in the entry's folder so that it is removed with it. */
-static int make_outside(const char *folder, char **path, struct nl_error **err)
-{
-    const char *tmp = getenv("TMPDIR");
-    cleanup_free char *outside =
-        builder_text("%s/" NL_ENTRY_OUTSIDE_PREFIX "XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-    cleanup_free char *link = builder_text("%s/" NL_ENTRY_OUTSIDE, folder);
-
-    if (!outside || !link)
-        return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (!mkdtemp(outside))
-        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make a folder %s", outside);
-    if (symlink(outside, link) < 0 || chmod(outside, 0711) < 0)
-        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot set up the folder %s", outside);
-    *path = nl_steal(&outside);
-    return 0;
-}
-
 static int bootstrap(struct builder *builder, const char *folder, const char *tar, const char *log,
                      struct nl_error **err)
 {
     __attribute__((cleanup(vector_free))) struct vector argv = {0};
     cleanup_free char *outside = NULL, *tmpdir = NULL;
 
-    if (make_outside(folder, &outside, err) < 0 ||
+    if (builder_outside(folder, &outside, err) < 0 ||
         bootstrap_arguments(builder, tar, &argv, err) < 0)
         return -1;
     tmpdir = builder_text("TMPDIR=%s", outside);

@@ -118,12 +118,15 @@ static int create_disk(struct job *job, guestfs_h *g, struct nl_error **err)
 
 static int launch(struct job *job, guestfs_h *g, struct nl_error **err)
 {
+    cleanup_free char *outside = NULL;
+
     guestfs_set_error_handler(g, NULL, NULL);
     guestfs_set_event_callback(g, on_progress, GUESTFS_EVENT_PROGRESS, 0, NULL);
-    if (create_disk(job, g, err) < 0)
+    if (create_disk(job, g, err) < 0 || builder_outside(job->folder, &outside, err) < 0)
         return -1;
     /* A build that is cut off is thrown away: nothing has to survive a crash. */
-    if (guestfs_set_smp(g, 2) < 0 || guestfs_set_memsize(g, APPLIANCE_MIB) < 0 ||
+    if (guestfs_set_tmpdir(g, outside) < 0 || guestfs_set_smp(g, 2) < 0 ||
+        guestfs_set_memsize(g, APPLIANCE_MIB) < 0 ||
         guestfs_add_drive_opts(g, job->disk, GUESTFS_ADD_DRIVE_OPTS_FORMAT, "qcow2",
                                GUESTFS_ADD_DRIVE_OPTS_CACHEMODE, "unsafe", -1) < 0)
         return fail(g, "setting up libguestfs's appliance", err);
@@ -358,30 +361,41 @@ static int put_debs(struct job *job, guestfs_h *g, struct nl_error **err)
     return 0;
 }
 
-/* dpkg's own words: the lines that say what is wrong, joined. */
+/* Add what LINE says, without what dpkg puts around it. */
+static void add_complaint(char *text, size_t size, char *line)
+{
+    char *start = line + strspn(line, " \t");
+    char *however = strstr(start, "; however:");
+    size_t used = strlen(text);
+
+    if (however)
+        *however = '\0';
+    start[strcspn(start, "\n")] = '\0';
+    if (used + strlen(start) + 3 < size)
+        sprintf(text + used, "%s%s", used ? "; " : "", start);
+}
+
+/* dpkg's own words in its log: the lines that say why, or else that something is wrong. */
 static char *dpkg_complaint(const char *log)
 {
-    static const char *const telling[] = {" depends on ", "dpkg: error", " conflicts with ",
-                                          "trying to overwrite", " is not installed"};
+    static const char *const telling[] = {" depends on ",        " conflicts with ",
+                                          "trying to overwrite", "does not match system",
+                                          "dpkg: error",         "dpkg-deb: error"};
+    static const size_t n_reasons = 4;
     cleanup_fclose FILE *in = fopen(log, "re");
     cleanup_free char *line = NULL;
+    char reasons[600] = "", others[600] = "";
     size_t size = 0;
-    char text[600] = "";
 
     while (in && getline(&line, &size, in) > 0) {
-        const char *start = line + strspn(line, " \t");
-        size_t used = strlen(text);
-
-        line[strcspn(line, "\n")] = '\0';
         for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++) {
             if (!strstr(line, telling[i]))
                 continue;
-            if (used + strlen(start) + 3 < sizeof(text))
-                sprintf(text + used, "%s%s", used ? "; " : "", start);
+            add_complaint(i < n_reasons ? reasons : others, sizeof(reasons), line);
             break;
         }
     }
-    return strdup(text[0] ? text : "dpkg failed");
+    return strdup(reasons[0] ? reasons : others[0] ? others : "dpkg failed");
 }
 
 static int debs_work(struct job *job, guestfs_h *g, struct nl_error **err)

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 
 char *builder_text(const char *format, ...)
 {
@@ -40,6 +41,29 @@ int builder_read_text(const char *path, char **text, struct nl_error **err)
     /* No file of text holds a zero byte. */
     if (!file || getdelim(text, &size, '\0', file) < 0)
         return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot read %s", path);
+    return 0;
+}
+
+int builder_outside(const char *folder, char **path, struct nl_error **err)
+{
+    const char *tmp = getenv("TMPDIR");
+    cleanup_free char *link = builder_text("%s/" NL_ENTRY_OUTSIDE, folder);
+    cleanup_free char *outside = NULL;
+
+    if (!link)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    *path = realpath(link, NULL);
+    if (*path)
+        return 0;
+    outside =
+        builder_text("%s/" NL_ENTRY_OUTSIDE_PREFIX "XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+    if (!outside)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    if (!mkdtemp(outside))
+        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make a folder %s", outside);
+    if (symlink(outside, link) < 0 || chmod(outside, 0711) < 0)
+        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot set up the folder %s", outside);
+    *path = nl_steal(&outside);
     return 0;
 }
 

@@ -38,18 +38,19 @@ static error_t parse(int key, char *value, struct argp_state *state)
     }
 }
 
-/* One layer: its digest, its function, what to call it. */
+/* One layer: its digest, its function, what to call it, and its name in that of the log. */
 struct step {
     const char *digest;
     builder_layer *make;
     const char *what;
+    const char *layer;
 };
 
 static int run_step(struct builder *builder, const struct step *step, struct nl_error **err)
 {
     cleanup_entry struct nl_entry *entry = NULL;
     cleanup_free char *log = nl_store_name(builder->store, "logs/%.12s-%s.log",
-                                           step->digest ? step->digest : "", step->what);
+                                           step->digest ? step->digest : "", step->layer);
 
     if (!log)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
@@ -74,14 +75,14 @@ static int run_steps(struct builder *builder, struct nl_error **err)
     const struct nl_plan *plan = builder->plan;
     bool own_kernel = nl_request_has_kernel(&builder->request);
     const struct step steps[] = {
-        {plan->debian_kernel, builder_make_debian_kernel, "Debian's kernel"},
-        {own_kernel ? plan->kernel : NULL, builder_make_user_kernel, "the given kernel"},
-        {plan->busybox, builder_make_busybox, "busybox"},
-        {plan->scratch, builder_make_scratch, "scratch disk"},
-        {plan->debian, builder_make_debian, "Debian disk"},
-        {plan->system, builder_make_system, "modules, files and keys"},
-        {plan->debs, builder_make_debs, "the given packages"},
-        {plan->image, builder_make_image, "initramfs"},
+        {plan->debian_kernel, builder_make_debian_kernel, "Debian's kernel", "kernel"},
+        {own_kernel ? plan->kernel : NULL, builder_make_user_kernel, "the given kernel", "kernel"},
+        {plan->busybox, builder_make_busybox, "busybox", "busybox"},
+        {plan->scratch, builder_make_scratch, "scratch disk", "scratch"},
+        {plan->debian, builder_make_debian, "Debian disk", "debian"},
+        {plan->system, builder_make_system, "modules, files and keys", "system"},
+        {plan->debs, builder_make_debs, "the given packages", "debs"},
+        {plan->image, builder_make_image, "initramfs", "image"},
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)

@@ -33,6 +33,11 @@ int builder_run(const struct nl_process *process, struct nl_error **err);
 /* Write FOLDER/NAME as JSON and drop the reference to JSON. */
 int builder_write_json(const char *folder, const char *name, json_t *json, struct nl_error **err);
 
+/* A work folder outside the store: one that mmdebstrap's other users can reach, as a folder below a
+   home cannot be, and with a name short enough for sockets. It is noted in the entry's FOLDER and
+   removed with it. The caller's. */
+int builder_outside(const char *folder, char **path, struct nl_error **err);
+
 /* The text of the file at PATH; the caller's. */
 int builder_read_text(const char *path, char **text, struct nl_error **err);
 
