@@ -145,10 +145,13 @@ static int bootstrap(struct builder *builder, const char *folder, const char *ta
                                  .directory = "/",
                                  .log = log,
                                  .timeout = BOOTSTRAP_TIMEOUT_S,
-                                 .grace = BOOTSTRAP_GRACE_S};
+                                 .grace = BOOTSTRAP_GRACE_S,
+                                 .guard = true};
 
     if (builder_run(&process, err) == 0)
         return 0;
+    if (nl_interrupted())
+        return -1;
     if (geteuid() != 0)
         nl_hint(err,
                 "an ordinary user needs a range in /etc/subuid and /etc/subgid and the program "

@@ -159,8 +159,53 @@ static int wait_for_child(pid_t pid, const struct nl_process *process, int *stat
     return rc < 0 ? nl_wrap(err, "%s", process->argv[0]) : 0;
 }
 
+/* A process that outlives the runner just long enough to kill the group. */
+struct guard {
+    pid_t pid;
+    int end; /* the runner's end of a pipe: it closes when the runner ends, however it ends */
+};
+
+static void guard_stop(struct guard *guard)
+{
+    if (guard->pid <= 0)
+        return;
+    /* A byte before the end says that all is well. */
+    if (write(guard->end, "x", 1) == 1)
+        close(guard->end);
+    else
+        kill(guard->pid, SIGKILL);
+    while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static int guard_start(pid_t group, struct guard *guard, struct nl_error **err)
+{
+    int ends[2];
+    char byte;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make a pipe");
+    guard->pid = fork();
+    if (guard->pid == 0) {
+        /* Not in the runner's group: what is sent to that is not meant for the guard. */
+        setsid();
+        close(ends[1]);
+        if (read(ends[0], &byte, 1) == 0)
+            kill(-group, SIGKILL);
+        _exit(0);
+    }
+    close(ends[0]);
+    guard->end = ends[1];
+    if (guard->pid < 0) {
+        close(ends[1]);
+        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot start a process");
+    }
+    return 0;
+}
+
 int nl_process_run(const struct nl_process *process, char **output, struct nl_error **err)
 {
+    __attribute__((cleanup(guard_stop))) struct guard guard = {0};
     __attribute__((cleanup(close_streams))) struct streams streams = {-1, -1, -1};
     const char *name = process->argv[0];
     pid_t parent = getpid();
@@ -175,6 +220,9 @@ int nl_process_run(const struct nl_process *process, char **output, struct nl_er
     if (pid == 0)
         child_main(process, &streams, parent);
     setpgid(pid, pid);
+    /* Without a guard it is still the child that dies with the runner. */
+    if (process->guard)
+        guard_start(pid, &guard, NULL);
     if (wait_for_child(pid, process, &status, err) < 0)
         return -1;
     if (status != 0) {

@@ -20,6 +20,8 @@ struct nl_process {
     double timeout;                 /* seconds; 0 means the default of 60 */
     double grace;                   /* on timeout or interrupt, seconds between SIGTERM to its
                                        group and SIGKILL; 0: SIGKILL at once */
+    bool guard;                     /* should the runner be killed, its whole group is, too: for
+                                       programs that start others */
     bool inherit_error;             /* standard error is the runner's own (log is not used) */
 };
 

@@ -71,6 +71,8 @@ static void remove_outside(const char *folder)
         const char *argv[] = {"mmdebstrap", "--unshare-helper", "rm", "-rf", "--", target, NULL};
         struct nl_process process = {.argv = argv, .output_limit = 4096};
 
+        /* Those users may not even list the folder that they left things in. */
+        chmod(target, 0777);
         /* This is what has to be done after an interrupt. */
         nl_interrupt_shield(true);
         nl_process_run(&process, NULL, NULL);
