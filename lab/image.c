@@ -322,18 +322,21 @@ int nl_image_ensure(struct nl_store *store, const struct nl_image_request *reque
 {
     cleanup_plan struct nl_plan *plan = NULL;
     cleanup_free char *digest = NULL;
-    bool missing;
+    bool there;
 
     if (nl_plan_make(store, request, &plan, err) < 0)
         return -1;
-    missing = refresh || !plan || !nl_entry_exists(store, plan->image);
-    if (missing) {
-        if (nl_store_clean(store, err) < 0)
-            return -1;
-        if (ask_builder(store, request, refresh, &digest, err) < 0)
-            return nl_wrap(err, "image %s", request->recipe);
-    }
+    there = plan && nl_entry_exists(store, plan->image);
     if (built)
-        *built = missing && !(plan && strcmp(plan->image, digest) == 0 && refresh);
-    return load_image(store, digest ? digest : plan->image, image, err);
+        *built = false;
+    if (there && !refresh)
+        return load_image(store, plan->image, image, err);
+    if (nl_store_clean(store, err) < 0)
+        return -1;
+    if (ask_builder(store, request, refresh, &digest, err) < 0 || !digest)
+        return nl_wrap(err, "image %s", request->recipe);
+    /* apt may have answered what it answered before. */
+    if (built)
+        *built = !there || strcmp(plan->image, digest) != 0;
+    return load_image(store, digest, image, err);
 }

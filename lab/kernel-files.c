@@ -55,7 +55,7 @@ int nl_kernel_release(const char *path, char **release, struct nl_error **err)
     cleanup_free char *said = NULL;
     size_t offset, length;
 
-    if (nl_map_bzimage(path, &file, err) < 0)
+    if (nl_map_bzimage(path, &file, err) < 0 || !file.bytes)
         return -1;
     offset = nl_le16(file.bytes + KERNEL_VERSION) + 0x200;
     if (offset == 0x200 || offset >= file.length)

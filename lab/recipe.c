@@ -217,15 +217,19 @@ static int unpack(struct nl_recipe *recipe, const char *folder, json_t *json, st
 static int fail_unknown(const char *folder, const char *name, struct nl_error **err)
 {
     NL_CLEANUP(nl_cleanup_strvp) char **names = NULL;
-    char known[512] = "";
+    cleanup_free char *known = NULL;
+    size_t size = 0;
+    FILE *list;
 
     if (nl_recipe_names(folder, &names, err) < 0)
         return -1;
-    for (char **n = names; *n && strlen(known) + strlen(*n) + 3 < sizeof(known); n++) {
-        strcat(known, n == names ? "" : ", ");
-        strcat(known, *n);
-    }
     nl_fail(err, NL_EXIT_REQUEST, "there is no image called '%s'", name);
+    list = open_memstream(&known, &size);
+    if (!list)
+        return -1;
+    for (size_t i = 0; names && names[i]; i++)
+        fprintf(list, "%s%s", i ? ", " : "", names[i]);
+    fclose(list);
     return nl_hint(err, "known images: %s", known);
 }
 

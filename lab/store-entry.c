@@ -111,8 +111,10 @@ static int try_lock(const char *path, int *lock, struct nl_error **err)
     if (fstat(fd, &held) < 0 || stat(path, &named) < 0 || held.st_ino != named.st_ino ||
         held.st_dev != named.st_dev)
         return 0;
-    *lock = fd;
-    fd = -1;
+    /* A duplicate holds the same lock. */
+    *lock = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (*lock < 0)
+        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot hold %s", path);
     return 1;
 }
 

@@ -217,7 +217,7 @@ static void make_kernel(struct tiny_kernel *kernel, unsigned int note_type)
 
 /* A bzImage of release "6.6.6-test" around KERNEL. TRAILER: four bytes after the payload that
  * count. */
-static size_t make_bzimage(unsigned char *image, size_t size, const struct tiny_kernel *kernel,
+static size_t make_bzimage(unsigned char *bzimage, size_t size, const struct tiny_kernel *kernel,
                            int (*compress)(struct archive *), bool trailer)
 {
     struct archive *packer = archive_write_new();
@@ -225,22 +225,23 @@ static size_t make_bzimage(unsigned char *image, size_t size, const struct tiny_
     size_t start = 0x1000, used = 0;
     unsigned int length;
 
-    memset(image, 0, size);
+    memset(bzimage, 0, size);
     archive_write_set_format_raw(packer);
     compress(packer);
     archive_write_set_bytes_in_last_block(packer, 1);
-    assert_int_equal(archive_write_open_memory(packer, image + start, size - start, &used), 0);
+    assert_int_equal(archive_write_open_memory(packer, bzimage + start, size - start, &used), 0);
     add_member(packer, &payload, sizeof(*kernel));
     archive_write_close(packer);
     archive_write_free(packer);
 
-    memcpy(image + 0x202, "HdrS\x0f\x02", 6);
-    image[0x1f1] = 3; /* sectors of the setup; with the boot sector, 0x800 bytes */
-    image[0x20e] = 0x60;
-    memcpy(image + 0x260, "6.6.6-test (me@here) #1", 24);
+    for (size_t i = 0; i < 6; i++)
+        bzimage[0x202 + i] = (unsigned char)"HdrS\x0f\x02"[i];
+    bzimage[0x1f1] = 3; /* sectors of the setup; with the boot sector, 0x800 bytes */
+    bzimage[0x20e] = 0x60;
+    snprintf((char *)bzimage + 0x260, 64, "6.6.6-test (me@here) #1");
     length = (unsigned int)used + (trailer ? 4 : 0);
-    image[0x248 + 1] = 0x08; /* payload_offset: 0x800 */
-    memcpy(image + 0x24c, &length, 4);
+    bzimage[0x248 + 1] = 0x08; /* payload_offset: 0x800 */
+    memcpy(bzimage + 0x24c, &length, 4);
     return start + length;
 }
 

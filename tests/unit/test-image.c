@@ -352,9 +352,10 @@ static void put_bzimage(const char *path, const char *release, char last)
     static unsigned char image[0x400];
 
     memset(image, 0, sizeof(image));
-    memcpy(image + 0x202, "HdrS", 4);
+    for (size_t i = 0; i < 4; i++)
+        image[0x202 + i] = (unsigned char)"HdrS"[i];
     image[0x20e] = 0x60;
-    strcpy((char *)image + 0x260, release);
+    snprintf((char *)image + 0x260, 64, "%s", release);
     image[sizeof(image) - 1] = (unsigned char)last;
     put_bytes(path, image, sizeof(image));
 }
