@@ -6,8 +6,11 @@
 #define NL_TEST_FAKE_KEEPER_H
 
 #include "keeper.h"
+#include "deadline.h"
 #include "folder.h"
+#include "keeper-client.h"
 
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 struct served {
@@ -87,11 +90,14 @@ static inline struct served serve(void)
     struct served served = {0};
     char text[256] = "";
     int ends_of_pipe[2];
+    int fd = -1;
 
     assert_int_equal(pipe(ends_of_pipe), 0);
     fflush(NULL);
     served.pid = fork();
     if (served.pid == 0) {
+        /* A test that fails leaves none behind, not even a stopped one. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(ends_of_pipe[0]);
         serve_in_child(ends_of_pipe[1], console_file, agent);
     }
@@ -99,6 +105,8 @@ static inline struct served serve(void)
     assert_true(read(ends_of_pipe[0], text, sizeof(text) - 1) > 0);
     close(ends_of_pipe[0]);
     assert_int_equal(sscanf(text, "%63s %127s", served.id, served.path), 2);
+    assert_int_equal(nl_keeper_connect(served.path, nl_deadline_in(10), &fd, NULL), 0);
+    close(fd);
     return served;
 }
 

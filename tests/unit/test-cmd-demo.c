@@ -107,6 +107,7 @@ static void test_shell(void **state)
     cleanup_outcome struct outcome none = run(nl_cmd_shell, "L7");
     cleanup_outcome struct outcome other = run(nl_cmd_shell, "--run zzz L1 true");
     cleanup_outcome struct outcome print = run(nl_cmd_shell, "--print L0 echo it's");
+    cleanup_outcome struct outcome dashes = run(nl_cmd_shell, "--print --run k L0 -- echo -p --");
     cleanup_outcome struct outcome no_sshd = run(nl_cmd_shell, "--print L1");
     cleanup_outcome struct outcome down = {0};
 
@@ -120,6 +121,7 @@ static void test_shell(void **state)
     assert_int_equal(print.status, 0);
     assert_has(print.out, "'ssh' '-i' '/the key' ");
     assert_has(print.out, "'-p' '60000' 'root@127.0.0.1' ''\\''echo'\\'' ");
+    assert_has(dashes.out, "'root@127.0.0.1' ''\\''echo'\\'' '\\''-p'\\'' '\\''--'\\'''\n");
     assert_int_equal(no_sshd.status, NL_EXIT_REQUEST);
     down = run(nl_cmd_down, served.id);
     assert_int_equal(down.status, 0);
@@ -226,6 +228,7 @@ static void test_run_in_progress(void **state)
     if (pid == 0) {
         struct nl_rundir *rundir = NULL;
 
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (nl_rundir_create("progress", &rundir, NULL) < 0)
             _exit(1);
         nl_rundir_save_state(rundir,
@@ -235,7 +238,7 @@ static void test_run_in_progress(void **state)
         pause();
         _exit(0);
     }
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 1000; i++) {
         cleanup_json json_t *all = list_runs();
 
         if (nl_dig(json_array_get(all, 0), "state"))

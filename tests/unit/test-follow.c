@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <pty.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 /* What nl_follow_open() prints for LINES lines of TEXT. */
@@ -90,6 +91,7 @@ static pid_t start_follower(const char *id, int in, int out, bool terminal, int 
         struct nl_follow follow = {.fd = -1, .id = id};
         int rc;
 
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(in, 0);
         dup2(out, 1);
         if (nl_interrupt_catch(NULL) < 0 || nl_follow_open(file, 1, &follow.fd, NULL) < 0)

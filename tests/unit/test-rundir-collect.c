@@ -5,9 +5,16 @@
  */
 #include "rundirs.h"
 
-/* A process with the words of ARGV but argv[0], which is this program; it waits to be killed.
-   IGNORE_TERM: and not by SIGTERM. */
-static pid_t start_fake(const char *mark, const char *path, bool ignore_term)
+#include <sys/prctl.h>
+
+enum fake {
+    PLAIN,  /* ends with this program */
+    DEAF,   /* so does this, but not by SIGTERM */
+    DAEMON, /* outlives it */
+};
+
+/* A process with the words of ARGV but argv[0], which is this program; it waits to be killed. */
+static pid_t start_fake(const char *mark, const char *path, enum fake kind)
 {
     char *words[] = {(char *)"/proc/self/exe", (char *)mark, (char *)path, NULL};
     int ready[2];
@@ -17,7 +24,9 @@ static pid_t start_fake(const char *mark, const char *path, bool ignore_term)
     assert_int_equal(pipe(ready), 0);
     pid = fork();
     if (pid == 0) {
-        if (ignore_term)
+        if (kind != DAEMON)
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (kind == DEAF)
             signal(SIGTERM, SIG_IGN);
         dup2(ready[1], 0);
         close(ready[0]);
@@ -126,13 +135,13 @@ static void test_processes(void **state)
     snprintf(longer, sizeof(longer), "%s0/x", path);
     snprintf(elsewhere, sizeof(elsewhere), "%s/x", other);
     snprintf(owned, sizeof(owned), "%s/x", nl_rundir_path(mine));
-    guest = start_fake("-no-user-config", word, false);
-    stubborn = start_fake("-no-user-config", word, true);
+    guest = start_fake("-no-user-config", word, PLAIN);
+    stubborn = start_fake("-no-user-config", word, DEAF);
     kill(stubborn, SIGSTOP);
-    bystander = start_fake("-no-user-config", longer, false);
-    neighbour = start_fake("-no-user-config", elsewhere, false);
-    reader = start_fake("-follow", word, false);
-    kept = start_fake("-no-user-config", owned, false);
+    bystander = start_fake("-no-user-config", longer, PLAIN);
+    neighbour = start_fake("-no-user-config", elsewhere, PLAIN);
+    reader = start_fake("-follow", word, PLAIN);
+    kept = start_fake("-no-user-config", owned, PLAIN);
 
     assert_int_equal(nl_rundir_collect(true, &would, NULL), 0);
     assert_int_equal(json_array_size(would), 2);
@@ -197,7 +206,7 @@ static void test_other_spelling(void **state)
 
     (void)state;
     snprintf(word, sizeof(word), "%s/x", path);
-    guest = start_fake("-no-user-config", word, false);
+    guest = start_fake("-no-user-config", word, PLAIN);
     snprintf(link, sizeof(link), "%s/link", base);
     assert_int_equal(symlink(base, link), 0);
     snprintf(other, sizeof(other), "%s/./runs//", link);
@@ -211,7 +220,7 @@ static void test_lock_is_not_inherited(void **state)
 {
     struct nl_rundir *rundir = create("fd");
     cleanup_free char *path = strdup(nl_rundir_path(rundir));
-    pid_t child = start_fake("-follow", "x", false);
+    pid_t child = start_fake("-follow", "x", PLAIN);
 
     (void)state;
     assert_int_equal(nl_rundir_remove(&rundir, NULL), 0);
@@ -230,7 +239,7 @@ static void test_lock_is_not_inherited(void **state)
             struct nl_rundir *owned = create("daemon");
             cleanup_free char *word = nl_rundir_file(owned, "x");
 
-            child = start_fake("-no-user-config", word, false);
+            child = start_fake("-no-user-config", word, DAEMON);
             dprintf(channel[1], "%d %s", (int)child, nl_rundir_id(owned));
             close(channel[1]);
             pause();
