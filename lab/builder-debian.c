@@ -173,7 +173,7 @@ int builder_make_debian(struct builder *builder, const char *folder, const char 
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     if (bootstrap(builder, folder, tar, log, err) < 0 ||
         builder_tar_manifest(tar, &manifest, err) < 0 ||
-        builder_disk_from_tar(builder, folder, tar, err) < 0)
+        builder_disk_from_tar(builder, folder, tar, log, err) < 0)
         return -1;
     unlink(tar);
     if (builder_write_json(folder, "manifest.json", json_incref(manifest), err) < 0)

@@ -61,6 +61,22 @@ static void on_progress(guestfs_h *g, void *opaque, uint64_t event, int handle, 
         nl_progress_update("%d %%", (int)(numbers[2] * 100 / numbers[3]));
 }
 
+/* What the appliance's console and QEMU say, into the log: nobody sees it otherwise. */
+static void on_message(guestfs_h *g, void *opaque, uint64_t event, int handle, int flags,
+                       const char *buf, size_t buf_len, const uint64_t *numbers, size_t n_numbers)
+{
+    cleanup_fclose FILE *log = fopen(opaque, "ae");
+
+    (void)g;
+    (void)event;
+    (void)handle;
+    (void)flags;
+    (void)numbers;
+    (void)n_numbers;
+    if (log)
+        fwrite(buf, 1, buf_len, log);
+}
+
 static bool kvm_works(const struct builder *builder)
 {
     const char *argv[] = {builder->store->agent, "--probe-kvm", NULL};
@@ -122,6 +138,7 @@ static int launch(struct job *job, guestfs_h *g, struct nl_error **err)
 
     guestfs_set_error_handler(g, NULL, NULL);
     guestfs_set_event_callback(g, on_progress, GUESTFS_EVENT_PROGRESS, 0, NULL);
+    guestfs_set_event_callback(g, on_message, GUESTFS_EVENT_APPLIANCE, 0, (void *)job->log);
     if (create_disk(job, g, err) < 0 || builder_outside(job->folder, &outside, err) < 0)
         return -1;
     /* A build that is cut off is thrown away: nothing has to survive a crash. */
@@ -131,8 +148,14 @@ static int launch(struct job *job, guestfs_h *g, struct nl_error **err)
                                GUESTFS_ADD_DRIVE_OPTS_CACHEMODE, "unsafe", -1) < 0)
         return fail(g, "setting up libguestfs's appliance", err);
     nl_progress_update("starting libguestfs's appliance");
-    if (guestfs_launch(g) < 0)
-        return fail(g, "starting libguestfs's appliance", err);
+    if (guestfs_launch(g) < 0) {
+        const char *why = guestfs_last_error(g);
+
+        nl_fail(err, NL_EXIT_LAB, "libguestfs's appliance does not start: %.*s",
+                why ? (int)strcspn(why, "\n") : 0, why ? why : "");
+        return nl_hint(err, "what it said is in %s; LIBGUESTFS_DEBUG=1 makes it say more",
+                       job->log);
+    }
     return 0;
 }
 
@@ -209,9 +232,9 @@ static int run_job(const struct job *template, struct nl_error **err)
 }
 
 int builder_disk_from_tar(struct builder *builder, const char *folder, const char *tar,
-                          struct nl_error **err)
+                          const char *log, struct nl_error **err)
 {
-    struct job job = {.builder = builder, .folder = folder, .input = tar};
+    struct job job = {.builder = builder, .folder = folder, .log = log, .input = tar};
 
     return run_job(&job, err);
 }

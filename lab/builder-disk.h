@@ -8,6 +8,6 @@
 
 /* Make FOLDER/disk.qcow2 with an ext4 file system that holds what is in the tar file TAR. */
 int builder_disk_from_tar(struct builder *builder, const char *folder, const char *tar,
-                          struct nl_error **err);
+                          const char *log, struct nl_error **err);
 
 #endif

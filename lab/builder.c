@@ -115,18 +115,19 @@ static int unpack_request(json_t *json, struct nl_image_request *request,
                           struct nl_error **err)
 {
     json_t *list = NULL, *item;
-    int again = 0;
+    int again = 0, quiet = 0;
     size_t i;
 
-    if (json_unpack(json, "{s:s, s:b, s:o, s:{s?s, s?s, s?s}}", "recipe", &request->recipe,
-                    "refresh", &again, "debs", &list, "kernel", "image", &kernel->image, "modules",
-                    &kernel->modules, "deb", &kernel->deb) < 0 ||
+    if (json_unpack(json, "{s:s, s:b, s?b, s:o, s:{s?s, s?s, s?s}}", "recipe", &request->recipe,
+                    "refresh", &again, "quiet", &quiet, "debs", &list, "kernel", "image",
+                    &kernel->image, "modules", &kernel->modules, "deb", &kernel->deb) < 0 ||
         json_array_size(list) >= max)
         return nl_fail(err, NL_EXIT_REQUEST, "the request cannot be read");
     json_array_foreach(list, i, item) debs[i] = (char *)json_string_value(item);
     request->kernel = kernel;
     request->debs = debs;
     *refresh = again;
+    nl_progress_quiet(quiet);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "image-plan.h"
 #include "paths.h"
 #include "process.h"
+#include "progress.h"
 #include "store.h"
 
 #include <errno.h>
@@ -273,9 +274,9 @@ static char *request_text(const struct nl_image_request *request, bool refresh)
 
     for (char *const *d = request->debs; d && *d; d++)
         json_array_append_new(debs, json_string(*d));
-    json = json_pack("{s:s, s:b, s:O, s:{s:s*, s:s*, s:s*}}", "recipe", request->recipe, "refresh",
-                     refresh, "debs", debs, "kernel", "image", kernel->image, "modules",
-                     kernel->modules, "deb", kernel->deb);
+    json = json_pack("{s:s, s:b, s:b, s:O, s:{s:s*, s:s*, s:s*}}", "recipe", request->recipe,
+                     "refresh", refresh, "quiet", nl_progress_is_quiet(), "debs", debs, "kernel",
+                     "image", kernel->image, "modules", kernel->modules, "deb", kernel->deb);
     return json ? json_dumps(json, JSON_COMPACT) : NULL;
 }
 

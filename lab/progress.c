@@ -72,6 +72,11 @@ void nl_progress_quiet(bool quiet)
     step.quiet = quiet;
 }
 
+bool nl_progress_is_quiet(void)
+{
+    return step.quiet;
+}
+
 void nl_progress_begin(const char *format, ...)
 {
     va_list args;

@@ -9,6 +9,7 @@
 
 /* --quiet: only errors. */
 void nl_progress_quiet(bool quiet);
+bool nl_progress_is_quiet(void);
 
 /* Begin a step. Prints "WHAT ..." (live on a terminal). Ends a step that was still open. */
 void nl_progress_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
