@@ -35,8 +35,11 @@ static void free_run(struct run *run)
     if (run->rundir && nl_rundir_remove(&run->rundir, &err) < 0)
         nl_error_print(err);
     nl_error_free(&err);
+    /* What was changed on this machine is put back, also after an interrupt. */
+    nl_interrupt_shield(true);
     if (nl_l0_restore(run->undo, &err) < 0)
         nl_error_print(err);
+    nl_interrupt_shield(false);
     nl_document_free(&run->document);
     nl_store_close(&run->store);
     nl_scenario_free(&run->scenario);

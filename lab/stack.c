@@ -98,9 +98,9 @@ static int prepare_console(struct nl_layer *layer, struct nl_error **err)
 /* One port on the runner's loopback for every sshd of the stack. */
 static int reserve_ports(struct nl_stack *stack, struct nl_error **err)
 {
-    cleanup_free int *ports = calloc(stack->n_layers, sizeof(*ports));
+    cleanup_free int *ports = calloc(stack->n_layers + 1, sizeof(*ports));
 
-    stack->port_holders = calloc(stack->n_layers, sizeof(*stack->port_holders));
+    stack->port_holders = calloc(stack->n_layers + 1, sizeof(*stack->port_holders));
     if (!ports || !stack->port_holders)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     if (nl_ports_reserve(ports, stack->n_layers, stack->port_holders, err) < 0) {
