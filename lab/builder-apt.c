@@ -7,13 +7,14 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #define UPDATE_TIMEOUT_S 300.0
 #define DOWNLOAD_TIMEOUT_S 900.0
-#define FRESH_S 300
+#define FRESH_S 300.0
 #define OUTPUT_LIMIT (4 << 20)
 #define MAX_OPTIONS 24
 
@@ -129,8 +130,9 @@ static int apt_run(const struct apt *apt, const char *const *arguments, const ch
     return builder_run(&process, err);
 }
 
-/* Update the lists, unless that was done a moment ago for another recipe. */
-static int update_lists(const struct apt *apt, const char *log, struct nl_error **err)
+/* Update the lists, unless they are younger than FRESH_S seconds. */
+static int update_lists(const struct apt *apt, double fresh_s, const char *log,
+                        struct nl_error **err)
 {
     static const char *const update[] = {"update", NULL};
     cleanup_free char *stamp = builder_text("%s/updated", apt->root);
@@ -138,7 +140,8 @@ static int update_lists(const struct apt *apt, const char *log, struct nl_error 
 
     if (!stamp)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (stat(stamp, &st) == 0 && time(NULL) - st.st_mtime < FRESH_S && st.st_mtime <= time(NULL))
+    if (stat(stamp, &st) == 0 && difftime(time(NULL), st.st_mtime) < fresh_s &&
+        st.st_mtime <= time(NULL))
         return 0;
     unlink(stamp);
     if (apt_run(apt, update, NULL, log, UPDATE_TIMEOUT_S, NULL, err) < 0)
@@ -222,7 +225,8 @@ int builder_resolve(struct builder *builder, const struct nl_recipe *recipe, str
         return -1;
     unlink(log);
     nl_progress_begin("image %s: asking apt for package versions", recipe->name);
-    if (update_lists(&apt, log, err) < 0)
+    /* Another recipe may have asked a moment ago. */
+    if (update_lists(&apt, FRESH_S, log, err) < 0)
         return nl_wrap(err, "asking apt for its lists");
     for (char **name = names; *name && n + 1 < sizeof(install) / sizeof(install[0]); name++)
         install[n++] = *name;
@@ -238,6 +242,7 @@ int builder_download(struct builder *builder, const char *name, const char *vers
 {
     __attribute__((cleanup(apt_free))) struct apt apt = {0};
     __attribute__((cleanup(free_glob))) glob_t found = {0};
+    NL_CLEANUP(nl_cleanup_strvp) char **sources = NULL;
     cleanup_free char *what = builder_text("%s=%s", name, version);
     cleanup_free char *pattern = builder_text("%s/%s_*.deb", folder, name);
     const char *download[] = {"download", what, NULL};
@@ -246,6 +251,10 @@ int builder_download(struct builder *builder, const char *name, const char *vers
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     if (apt_open(builder->store, builder->plan->recipe->suite, &apt, err) < 0)
         return -1;
+    /* Any lists will do, if they know that version; but the store's cache may have been removed. */
+    if (builder_sources(builder->store, builder->plan->recipe->suite, &sources, err) < 0 ||
+        update_lists(&apt, INFINITY, log, err) < 0)
+        return nl_wrap(err, "asking apt for its lists");
     if (apt_run(&apt, download, folder, log, DOWNLOAD_TIMEOUT_S, NULL, err) < 0) {
         nl_wrap(err, "downloading %s", what);
         return nl_hint(err,

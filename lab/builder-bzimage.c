@@ -9,13 +9,18 @@
 #include "kernel-files.h"
 
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/param.h>
 
 #define HEADER_VERSION 0x206
 #define SETUP_SECTORS 0x1f1
 #define PAYLOAD_OFFSET 0x248
 #define PAYLOAD_LENGTH 0x24c
 #define PROTOCOL_WITH_PAYLOAD 0x0208
+
+#define PAGE 4096
 
 #define XEN_ELFNOTE_PHYS32_ENTRY 18
 
@@ -65,6 +70,48 @@ static bool elf_has_pvh(const struct nl_mapped *file)
     return false;
 }
 
+/* Length of BYTES without the zeros at the end, in whole pages. */
+static size_t without_zeros(const unsigned char *bytes, size_t length)
+{
+    size_t used = length;
+
+    while (used > 0 && bytes[used - 1] == 0)
+        used--;
+    used = (used + PAGE - 1) & ~(size_t)(PAGE - 1);
+    return used < length ? used : length;
+}
+
+/* Debian's kernel ends in 12 MB of zeros (its .bss and scratch space), which every nested QEMU
+   would read and copy. A loader makes zeros itself where a segment's memory is larger than its file
+   part. The section headers are not needed to boot. */
+static int cut_zeros(const char *path, const struct nl_mapped *elf, struct nl_error **err)
+{
+    cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+    uint64_t end = sizeof(Elf64_Ehdr);
+    Elf64_Ehdr header;
+
+    memcpy(&header, elf->bytes, sizeof(header));
+    for (size_t i = 0; fd >= 0 && i < header.e_phnum; i++) {
+        uint64_t at = header.e_phoff + i * sizeof(Elf64_Phdr);
+        Elf64_Phdr segment;
+
+        memcpy(&segment, elf->bytes + at, sizeof(segment));
+        if (segment.p_offset > elf->length || segment.p_filesz > elf->length - segment.p_offset)
+            return nl_fail(err, NL_EXIT_REQUEST, "the kernel's ELF file is damaged");
+        if (segment.p_type == PT_LOAD)
+            segment.p_filesz = without_zeros(elf->bytes + segment.p_offset, segment.p_filesz);
+        if (pwrite(fd, &segment, sizeof(segment), (off_t)at) != sizeof(segment))
+            return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write %s", path);
+        end = MAX(end, MAX(at + sizeof(segment), segment.p_offset + segment.p_filesz));
+    }
+    header.e_shoff = 0;
+    header.e_shnum = header.e_shstrndx = 0;
+    if (fd < 0 || pwrite(fd, &header, sizeof(header), 0) != sizeof(header) ||
+        ftruncate(fd, (off_t)end) < 0)
+        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write %s", path);
+    return 0;
+}
+
 int builder_extract_vmlinux(const char *bzimage, const char *vmlinux, struct nl_error **err)
 {
     cleanup_mapped struct nl_mapped file = {0}, elf = {0};
@@ -89,5 +136,5 @@ int builder_extract_vmlinux(const char *bzimage, const char *vmlinux, struct nl_
         unlink(vmlinux);
         return nl_interrupt_check(err) < 0 ? -1 : 0;
     }
-    return 1;
+    return cut_zeros(vmlinux, &elf, err) < 0 ? -1 : 1;
 }

@@ -10,9 +10,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Goes into the digests of layers; raise it when the builder makes something else of the same
- * input. */
-#define FORMAT "1"
+/* Goes into a layer's digest; raise it when the builder makes something else of the same input. */
+static const struct {
+    const char *layer;
+    const char *format;
+} formats[] = {
+    {"resolved", "1"}, {"kernel", "2"},  {"user-kernel", "2"}, {"debian", "1"}, {"system", "1"},
+    {"debs", "1"},     {"busybox", "1"}, {"scratch", "1"},     {"image", "1"},
+};
 
 void nl_plan_free(struct nl_plan **plan)
 {
@@ -54,8 +59,12 @@ static struct nl_sha256 *start(const char *layer)
 {
     struct nl_sha256 *sha = nl_sha256_new();
 
-    nl_sha256_text(sha, "layer", layer);
-    nl_sha256_text(sha, "format", FORMAT);
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        if (strcmp(formats[i].layer, layer) != 0)
+            continue;
+        nl_sha256_text(sha, "layer", layer);
+        nl_sha256_text(sha, "format", formats[i].format);
+    }
     return sha;
 }
 

@@ -200,6 +200,14 @@ struct tiny_kernel {
     char rest[4000];
 };
 
+/* One with a segment to load as well. */
+struct big_kernel {
+    struct tiny_kernel tiny;
+    Elf64_Phdr note;
+    Elf64_Phdr load;
+    char content[20000];
+};
+
 static void make_kernel(struct tiny_kernel *kernel, unsigned int note_type)
 {
     *kernel = (struct tiny_kernel){
@@ -217,8 +225,8 @@ static void make_kernel(struct tiny_kernel *kernel, unsigned int note_type)
 
 /* A bzImage of release "6.6.6-test" around KERNEL. TRAILER: four bytes after the payload that
  * count. */
-static size_t make_bzimage(unsigned char *bzimage, size_t size, const struct tiny_kernel *kernel,
-                           int (*compress)(struct archive *), bool trailer)
+static size_t make_bzimage(unsigned char *bzimage, size_t size, const void *kernel,
+                           size_t kernel_size, int (*compress)(struct archive *), bool trailer)
 {
     struct archive *packer = archive_write_new();
     struct member payload = {.path = "vmlinux", .content = (const char *)kernel};
@@ -230,7 +238,7 @@ static size_t make_bzimage(unsigned char *bzimage, size_t size, const struct tin
     compress(packer);
     archive_write_set_bytes_in_last_block(packer, 1);
     assert_int_equal(archive_write_open_memory(packer, bzimage + start, size - start, &used), 0);
-    add_member(packer, &payload, sizeof(*kernel));
+    add_member(packer, &payload, kernel_size);
     archive_write_close(packer);
     archive_write_free(packer);
 
@@ -262,8 +270,8 @@ static void a_kernel_comes_out_of_its_bzimage(void **state)
     (void)state;
     make_kernel(&kernel, 18);
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        size_t length =
-            make_bzimage(image, sizeof(image), &kernel, ways[i].compress, ways[i].trailer);
+        size_t length = make_bzimage(image, sizeof(image), &kernel, sizeof(kernel),
+                                     ways[i].compress, ways[i].trailer);
         cleanup_free char *bytes = NULL;
         struct nl_error *err = NULL;
         size_t n = 0;
@@ -272,8 +280,48 @@ static void a_kernel_comes_out_of_its_bzimage(void **state)
         if (builder_extract_vmlinux(name("bzImage"), name("vmlinux"), &err) != 1)
             fail_msg("way %zu: %s", i, nl_error_message(err));
         assert_int_equal(builder_read_decompressed(name("vmlinux"), &bytes, &n, NULL), 0);
-        assert_int_equal(n, sizeof(kernel));
+        assert_int_equal(n, offsetof(struct tiny_kernel, rest));
         assert_memory_equal(bytes, &kernel, n);
+    }
+}
+
+/* A kernel whose last segment is DATA bytes that are not zero and then zeros. */
+static void zeros_at_the_end_are_not_carried_along(void **state)
+{
+    static const size_t data[] = {1, 4096, 4097, 0, 20000};
+    static const size_t kept[] = {4096, 4096, 8192, 0, 20000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(data) / sizeof(data[0]); i++) {
+        static struct big_kernel kernel, out;
+        cleanup_free char *bytes = NULL;
+        size_t length, n = 0;
+
+        memset(&kernel, 0, sizeof(kernel));
+        make_kernel(&kernel.tiny, 18);
+        kernel.tiny.header.e_phnum = 2;
+        kernel.tiny.header.e_shoff = 12345;
+        kernel.load = (Elf64_Phdr){.p_type = PT_LOAD,
+                                   .p_offset = offsetof(struct big_kernel, content),
+                                   .p_filesz = sizeof(kernel.content),
+                                   .p_memsz = 30000};
+        /* The headers of segments follow one another. */
+        kernel.tiny.header.e_phoff = offsetof(struct big_kernel, note);
+        kernel.note = kernel.tiny.segment;
+        memset(kernel.content, 'x', data[i]);
+        length = make_bzimage(image, sizeof(image), &kernel, sizeof(kernel),
+                              archive_write_add_filter_gzip, false);
+        put(name("bzImage"), image, length);
+        assert_int_equal(builder_extract_vmlinux(name("bzImage"), name("vmlinux"), NULL), 1);
+        assert_int_equal(builder_read_decompressed(name("vmlinux"), &bytes, &n, NULL), 0);
+        assert_in_range(n, offsetof(struct big_kernel, content), sizeof(kernel));
+        memset(&out, 0, sizeof(out));
+        memcpy(&out, bytes, n);
+        assert_int_equal(n, offsetof(struct big_kernel, content) + kept[i]);
+        assert_int_equal(out.load.p_filesz, kept[i]);
+        assert_int_equal(out.load.p_memsz, 30000);
+        assert_int_equal(out.tiny.header.e_shoff, 0);
+        assert_memory_equal(out.content, kernel.content, sizeof(out.content));
     }
 }
 
@@ -284,20 +332,23 @@ static void a_kernel_without_pvh_has_no_vmlinux(void **state)
 
     (void)state;
     make_kernel(&kernel, 1);
-    length = make_bzimage(image, sizeof(image), &kernel, archive_write_add_filter_xz, true);
+    length = make_bzimage(image, sizeof(image), &kernel, sizeof(kernel),
+                          archive_write_add_filter_xz, true);
     put(name("bzImage"), image, length);
     assert_int_equal(builder_extract_vmlinux(name("bzImage"), name("vmlinux2"), NULL), 0);
     assert_int_equal(access(name("vmlinux2"), F_OK), -1);
 
     make_kernel(&kernel, 18);
     kernel.segment.p_offset = UINT64_MAX - 4;
-    length = make_bzimage(image, sizeof(image), &kernel, archive_write_add_filter_xz, true);
+    length = make_bzimage(image, sizeof(image), &kernel, sizeof(kernel),
+                          archive_write_add_filter_xz, true);
     put(name("bzImage"), image, length);
     assert_int_equal(builder_extract_vmlinux(name("bzImage"), name("vmlinux2"), NULL), 0);
 
     make_kernel(&kernel, 18);
     kernel.note.n_descsz = UINT32_MAX;
-    length = make_bzimage(image, sizeof(image), &kernel, archive_write_add_filter_xz, true);
+    length = make_bzimage(image, sizeof(image), &kernel, sizeof(kernel),
+                          archive_write_add_filter_xz, true);
     put(name("bzImage"), image, length);
     assert_int_equal(builder_extract_vmlinux(name("bzImage"), name("vmlinux2"), NULL), 0);
     assert_int_equal(access(name("vmlinux2"), F_OK), -1);
@@ -310,7 +361,8 @@ static void a_damaged_kernel_is_refused(void **state)
 
     (void)state;
     make_kernel(&kernel, 18);
-    length = make_bzimage(image, sizeof(image), &kernel, archive_write_add_filter_gzip, false);
+    length = make_bzimage(image, sizeof(image), &kernel, sizeof(kernel),
+                          archive_write_add_filter_gzip, false);
     for (size_t cut = 0; cut < length; cut += 97) {
         cleanup_error struct nl_error *err = NULL;
 
@@ -476,6 +528,7 @@ int main(void)
         cmocka_unit_test(what_is_no_package_is_said),
         cmocka_unit_test(packages_that_are_installed_are_listed),
         cmocka_unit_test(a_kernel_comes_out_of_its_bzimage),
+        cmocka_unit_test(zeros_at_the_end_are_not_carried_along),
         cmocka_unit_test(a_kernel_without_pvh_has_no_vmlinux),
         cmocka_unit_test(a_damaged_kernel_is_refused),
         cmocka_unit_test(sources_of_the_release_are_kept),
