@@ -27,7 +27,7 @@ static void check_reply(json_t *reply)
     cleanup_free char *line = reply ? agent_reply_line(reply, &length) : NULL;
     cleanup_json json_t *again = line ? json_loadb(line, length, 0, NULL) : NULL;
 
-    if (!json_object_get(again, "id") || !json_object_get(again, "ok") ||
+    if (!line || !json_object_get(again, "id") || !json_object_get(again, "ok") ||
         memchr(line, '\n', length) != line + length - 1)
         abort();
     json_decref(reply);
