@@ -83,11 +83,11 @@ static const char *base_disk(const struct nl_layer *layer)
     return measured ? layer->image->scratch : NULL;
 }
 
-static int make_overlay(struct nl_layer *layer, struct nl_error **err)
+static int make_overlay(struct nl_layer *layer, const char *base, struct nl_error **err)
 {
     char *overlay = nl_rundir_file(layer->stack->rundir, "%s.qcow2", layer->spec->name);
-    const char *argv[] = {"qemu-img",         "create", "-q",    "-f",    "qcow2", "-b",
-                          layer->image->disk, "-F",     "qcow2", overlay, NULL};
+    const char *argv[] = {"qemu-img", "create", "-q",    "-f",    "qcow2", "-b",
+                          base,       "-F",     "qcow2", overlay, NULL};
     struct nl_process process = {.argv = argv};
 
     layer->overlay = overlay;
@@ -174,8 +174,11 @@ static int make_boot_disk(struct nl_stack *stack, struct nl_error **err)
 
 int nl_disks_make(struct nl_stack *stack, struct nl_error **err)
 {
-    for (size_t i = nl_stack_outermost(stack); i < stack->n_layers; i++)
-        if (base_disk(&stack->layers[i]) && make_overlay(&stack->layers[i], err) < 0)
+    for (size_t i = nl_stack_outermost(stack); i < stack->n_layers; i++) {
+        const char *base = base_disk(&stack->layers[i]);
+
+        if (base && make_overlay(&stack->layers[i], base, err) < 0)
             return -1;
+    }
     return make_boot_disk(stack, err);
 }
