@@ -56,6 +56,7 @@ int nl_interrupt_catch(struct nl_error **err)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction old;
 
     if (interrupt_fd < 0) {
         interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -64,7 +65,9 @@ int nl_interrupt_catch(struct nl_error **err)
     }
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    /* Ignored from the start: nohup, which is there to let a run outlive its terminal. */
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
     sigaction(SIGPIPE, &ignore, NULL);
     return 0;
 }
@@ -157,8 +160,9 @@ static void *call_thread(void *data)
     return NULL;
 }
 
-int nl_call_with_deadline(void (*function)(void *arg), void *arg, void (*free_arg)(void *arg),
-                          nl_deadline deadline, const char *what, struct nl_error **err)
+/* Two references: the thread's and the caller's. NULL: it could not start, and ARG is freed. */
+static struct call *call_start(void (*function)(void *arg), void *arg, void (*free_arg)(void *arg),
+                               struct nl_error **err)
 {
     struct call *call = calloc(1, sizeof(*call));
     sigset_t all, old;
@@ -166,25 +170,38 @@ int nl_call_with_deadline(void (*function)(void *arg), void *arg, void (*free_ar
     int rc;
 
     if (!call)
-        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+        abort();
     *call = (struct call){.function = function, .arg = arg, .free_arg = free_arg};
     atomic_store(&call->references, 2);
     call->done_fd = eventfd(0, EFD_CLOEXEC);
-    if (call->done_fd < 0) {
-        free(call);
-        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make an event descriptor");
+    rc = call->done_fd < 0 ? errno : 0;
+    if (rc == 0) {
+        /* Signals are for the main thread. */
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, &old);
+        rc = pthread_create(&thread, NULL, call_thread, call);
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
     }
-    /* Signals are for the main thread. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &old);
-    rc = pthread_create(&thread, NULL, call_thread, call);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (rc != 0) {
-        close(call->done_fd);
-        free(call);
-        return nl_fail_errno(err, NL_EXIT_LAB, rc, "cannot start a thread");
+    if (rc == 0) {
+        pthread_detach(thread);
+        return call;
     }
-    pthread_detach(thread);
+    nl_fail_errno(err, NL_EXIT_LAB, rc, "cannot start a thread");
+    nl_cleanup_closep(&call->done_fd);
+    free(call);
+    if (free_arg)
+        free_arg(arg);
+    return NULL;
+}
+
+int nl_call_with_deadline(void (*function)(void *arg), void *arg, void (*free_arg)(void *arg),
+                          nl_deadline deadline, const char *what, struct nl_error **err)
+{
+    struct call *call = call_start(function, arg, free_arg, err);
+    int rc;
+
+    if (!call)
+        return nl_wrap(err, "%s", what);
     rc = wait_for(call->done_fd, deadline, err);
     if (rc == 1) {
         call_release(call);

@@ -45,10 +45,10 @@ int nl_sleep(double seconds, struct nl_error **err);
 int nl_wait_readable(int fd, nl_deadline deadline, struct nl_error **err);
 
 /* Run FUNCTION(ARG) in a thread of its own and wait for it until DEADLINE: for library calls that
-   can block without end on a guest that hangs. Returns 0 when it has returned. On expiry or
-   interrupt it fails with WHAT in the message, and the thread is left behind: so ARG must then stay
-   valid, and FREE_ARG (may be NULL) is called on it by whoever finishes last. On success the caller
-   still owns one reference and must call FREE_ARG itself after reading the results. */
+   can block without end on a guest that hangs. Returns 0 when it has returned: ARG is the caller's
+   again. On expiry or interrupt it fails with WHAT in the message, and the thread is left behind
+   with ARG, which is no longer the caller's: FREE_ARG (may be NULL) is called on it once the
+   function has returned, or at once if no thread could be started. */
 int nl_call_with_deadline(void (*function)(void *arg), void *arg, void (*free_arg)(void *arg),
                           nl_deadline deadline, const char *what, struct nl_error **err);
 
