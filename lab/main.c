@@ -3,6 +3,7 @@
  */
 #include "cmd.h"
 #include "error.h"
+#include "streams.h"
 #include "suggest.h"
 
 #include <argp.h>
@@ -58,11 +59,10 @@ static int unknown_command(const char *name)
     return NL_EXIT_REQUEST;
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     char name[64];
 
-    argp_err_exit_status = NL_EXIT_REQUEST;
     if (argc < 2) {
         print_help(stderr);
         return NL_EXIT_REQUEST;
@@ -84,4 +84,11 @@ int main(int argc, char **argv)
         return commands[i].run(argc - 1, argv + 1);
     }
     return unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    argp_err_exit_status = NL_EXIT_REQUEST;
+    nl_streams_open();
+    return nl_streams_finish(run_command(argc, argv));
 }

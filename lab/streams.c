@@ -1,0 +1,35 @@
+/*
+ * streams.c - standard input, output and error: see streams.h.
+ */
+#include "streams.h"
+#include "error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+
+void nl_streams_open(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd)
+            abort(); /* the lowest free number is FD, and every system has /dev/null */
+}
+
+/* Asked of the pipe, since the write that failed may be long ago and its errno lost. */
+static bool reader_left(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
+int nl_streams_finish(int status)
+{
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || status != NL_EXIT_PASSED || reader_left())
+        return status;
+    fputs("nestlab: what was printed could not be written to standard output\n"
+          "nestlab: hint: is the disk that it goes to full?\n",
+          stderr);
+    return NL_EXIT_LAB;
+}
