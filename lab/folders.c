@@ -11,8 +11,14 @@
 
 static int make_folder(const char *path, enum nl_exit status, struct nl_error **err)
 {
-    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+    struct stat st;
+
+    if (mkdir(path, 0755) == 0)
+        return 0;
+    if (errno != EEXIST)
         return nl_fail_errno(err, status, errno, "cannot make the folder %s", path);
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return nl_fail(err, status, "%s is no folder", path);
     return 0;
 }
 

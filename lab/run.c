@@ -60,7 +60,7 @@ static int choose_out(struct run *run, struct nl_error **err)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     if (nl_make_folders(wanted, NL_EXIT_REQUEST, err) < 0)
         return -1;
-    run->out = realpath(wanted, NULL);
+    run->out = access(wanted, W_OK | X_OK) == 0 ? realpath(wanted, NULL) : NULL;
     return run->out
                ? 0
                : nl_fail_errno(err, NL_EXIT_REQUEST, errno, "cannot use the folder %s", wanted);
