@@ -16,10 +16,9 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-/* The longest socket in a run folder is
-   embed/lib/qemu/channel/target/domain-1-L0/org.nestlab.agent: 61 bytes with its slash, of the 107
-   that fit an AF_UNIX address. */
-#define PATH_LIMIT (107 - 61)
+/* The longest socket in a run folder; an AF_UNIX address holds 107 bytes. */
+#define LONGEST_SOCKET "/embed/lib/qemu/channel/target/domain-1-nl-L0/org.nestlab.agent"
+#define PATH_LIMIT (107 - (int)strlen(LONGEST_SOCKET))
 #define NAME_LIMIT 16
 #define STATE_LIMIT (1024 * 1024)
 

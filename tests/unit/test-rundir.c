@@ -93,24 +93,40 @@ static void test_names(void **state)
     }
 }
 
-static void test_sockets_fit(void **state)
+/* $NESTLAB_RUNS below the test's folder, LENGTH bytes long. */
+static void set_long_runs(int length)
 {
-    struct nl_rundir *rundir = create("0123456789abcdefghijklmnopqrstuvwxyz");
-    cleanup_free char *socket = NULL;
-    cleanup_error struct nl_error *err = NULL;
     char deep[128];
 
-    (void)state;
-    socket = nl_rundir_file(rundir, "embed/lib/qemu/channel/target/domain-1-nl-L0/%s",
-                            "org.nestlab.agent");
-    assert_true(strlen(socket) <= 107);
-    assert_int_equal(nl_rundir_remove(&rundir, NULL), 0);
-
-    snprintf(deep, sizeof(deep), "%s/%030d", base, 1);
+    snprintf(deep, sizeof(deep), "%s/%0*d", base, length - (int)strlen(base) - 1, 1);
     setenv("NESTLAB_RUNS", deep, 1);
+}
+
+/* The longest folder of runs that is taken at all must do, too. */
+static void test_sockets_fit(void **state)
+{
+    cleanup_error struct nl_error *err = NULL;
+    struct nl_rundir *rundir = NULL;
+    size_t longest = 0;
+    int length = 60;
+
+    (void)state;
+    set_long_runs(length);
     assert_int_equal(nl_rundir_create("x", &rundir, &err), -1);
     assert_int_equal(nl_error_status(err), NL_EXIT_REQUEST);
     assert_non_null(nl_error_hint(err));
+    for (; length > 20; length--) {
+        cleanup_free char *socket = NULL;
+
+        set_long_runs(length);
+        if (nl_rundir_create("0123456789abcdefghijklmnopqrstuvwxyz", &rundir, NULL) < 0)
+            continue;
+        socket = nl_rundir_file(rundir, "embed/lib/qemu/channel/target/domain-1-nl-L0/%s",
+                                "org.nestlab.agent");
+        longest = strlen(socket) > longest ? strlen(socket) : longest;
+        assert_int_equal(nl_rundir_remove(&rundir, NULL), 0);
+    }
+    assert_int_equal(longest, 107);
 }
 
 static void refused(const char *why)
