@@ -67,7 +67,7 @@ static void print_layer(const json_t *layer)
     cleanup_free char *name = nl_choose_text(layer, "name", "?");
     cleanup_free char *state = nl_choose_text(layer, "state", "?");
     cleanup_free char *image = nl_choose_text(layer, "image", "");
-    int port = (int)nl_dig_number(layer, "ssh_port", 0);
+    int port = (int)nl_dig_integer(layer, "ssh_port", 0);
 
     printf("    %-4s %-12s ", name, state);
     if (nl_dig_true(layer, "local"))
@@ -97,7 +97,7 @@ static void print_run(const json_t *run)
     }
     printf("%s: %s%s%s, scenario %s, L0 %s, since %s, process %d\n", id, status,
            phase[0] ? " " : "", phase, scenario, l0, started,
-           (int)nl_dig_number(run, "state.pid", 0));
+           (int)nl_dig_integer(run, "state.pid", 0));
     if (trouble)
         printf("    %s\n", trouble);
     json_array_foreach(layers, i, layer)

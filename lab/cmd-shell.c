@@ -153,7 +153,8 @@ static int on_this_machine(const struct shell_args *args, struct nl_error **err)
 /* The agent's reply to "exec", as if the command had run here. */
 static int show_reply(const json_t *reply, int *exit_status, struct nl_error **err)
 {
-    int signal_number = (int)nl_dig_number(reply, "signal", 0);
+    json_int_t signal_number = nl_dig_integer(reply, "signal", 0);
+    json_int_t exited = nl_dig_integer(reply, "exit", 1);
 
     fputs(nl_dig_string(reply, "stdout", ""), stdout);
     fflush(stdout);
@@ -164,7 +165,7 @@ static int show_reply(const json_t *reply, int *exit_status, struct nl_error **e
     }
     if (nl_dig_true(reply, "truncated"))
         fputs("nestlab: there was more output than is passed on\n", stderr);
-    *exit_status = signal_number > 0 ? 128 + signal_number : (int)nl_dig_number(reply, "exit", 1);
+    *exit_status = signal_number > 0 ? 128 + (int)(signal_number & 0x7f) : (int)(exited & 0xff);
     return 0;
 }
 

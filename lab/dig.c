@@ -32,6 +32,13 @@ double nl_dig_number(const json_t *root, const char *path, double fallback)
     return json_is_number(value) ? json_number_value(value) : fallback;
 }
 
+json_int_t nl_dig_integer(const json_t *root, const char *path, json_int_t fallback)
+{
+    const json_t *value = nl_dig(root, path);
+
+    return json_is_integer(value) ? json_integer_value(value) : fallback;
+}
+
 bool nl_dig_true(const json_t *root, const char *path)
 {
     return json_is_true(nl_dig(root, path));

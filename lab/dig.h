@@ -15,6 +15,7 @@ const json_t *nl_dig(const json_t *root, const char *path);
 /* As nl_dig, for one type; FALLBACK where there is no such value. */
 const char *nl_dig_string(const json_t *root, const char *path, const char *fallback);
 double nl_dig_number(const json_t *root, const char *path, double fallback);
+json_int_t nl_dig_integer(const json_t *root, const char *path, json_int_t fallback);
 bool nl_dig_true(const json_t *root, const char *path);
 
 /* The layer of that name in a document, or NULL. */

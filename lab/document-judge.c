@@ -155,5 +155,12 @@ void nl_document_judge(json_t *document)
 
 enum nl_exit nl_document_exit(const json_t *document)
 {
-    return (enum nl_exit)(int)nl_dig_number(document, "verdict.exit", NL_EXIT_LAB);
+    static const enum nl_exit known[] = {NL_EXIT_PASSED, NL_EXIT_CHECK_FAILED, NL_EXIT_REQUEST,
+                                         NL_EXIT_INTERRUPTED};
+    json_int_t given = nl_dig_integer(document, "verdict.exit", NL_EXIT_LAB);
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (given == (json_int_t)known[i])
+            return known[i];
+    return NL_EXIT_LAB;
 }

@@ -249,18 +249,22 @@ void nl_document_layer_set(struct nl_document *document, size_t layer, const cha
 void nl_document_layer_log(struct nl_document *document, size_t layer, const json_t *reply)
 {
     json_t *log = json_object_get(layer_at(document, layer), "log");
-    json_int_t lost = (json_int_t)nl_dig_number(reply, "lost", 0);
+    /* The guest's word: nonsense must not make a log look complete. */
+    json_int_t lost = nl_dig_integer(reply, "lost", nl_dig(reply, "lost") ? INT64_MAX : 0);
+    json_int_t before = 0;
 
     if (!log) {
         put(document, layer_at(document, layer), "log",
             json_pack("{s:[], s:i}", "records", "lost", 0));
         log = json_object_get(layer_at(document, layer), "log");
     }
-    lost += json_integer_value(json_object_get(log, "lost"));
+    before = nl_dig_integer(log, "lost", 0);
+    if (lost < 0 || lost > INT64_MAX - before)
+        lost = INT64_MAX - before;
     if (json_is_array(json_object_get(reply, "records")) &&
         json_array_extend(json_object_get(log, "records"), json_object_get(reply, "records")) < 0)
         document->broken = true;
-    put(document, log, "lost", json_integer(lost));
+    put(document, log, "lost", json_integer(before + lost));
 }
 
 void nl_document_layer_exits(struct nl_document *document, size_t layer, const char *when,
@@ -332,6 +336,7 @@ static const char *command_verdict(const json_t *reply, const int *skip_codes, s
                                    const struct nl_error *err, json_t **message)
 {
     const json_t *status = nl_dig(reply, "exit");
+    json_int_t signal_number = nl_dig_integer(reply, "signal", 0);
     json_int_t code = json_integer_value(status);
 
     if (!reply) {
@@ -343,18 +348,22 @@ static const char *command_verdict(const json_t *reply, const int *skip_codes, s
                                 nl_dig_number(reply, "seconds", 0));
         return "fail";
     }
+    if (!json_is_integer(status) && signal_number <= 0) {
+        *message = json_string("could not be judged: the agent tells no exit status and no signal");
+        return "error";
+    }
     if (!json_is_integer(status)) {
-        *message = json_sprintf("killed by signal %d", (int)nl_dig_number(reply, "signal", 0));
+        *message = json_sprintf("killed by signal %" JSON_INTEGER_FORMAT, signal_number);
         return "fail";
     }
     for (size_t i = 0; i < n_skip_codes; i++) {
         if (code == skip_codes[i]) {
-            *message = json_sprintf("skipped itself with exit status %d", (int)code);
+            *message = json_sprintf("skipped itself with exit status %" JSON_INTEGER_FORMAT, code);
             return "skip";
         }
     }
     if (code != 0)
-        *message = json_sprintf("exit status %d", (int)code);
+        *message = json_sprintf("exit status %" JSON_INTEGER_FORMAT, code);
     return code == 0 ? "pass" : "fail";
 }
 
@@ -404,13 +413,19 @@ void nl_document_fail(struct nl_document *document, const char *layer, const cha
 int nl_document_finish(struct nl_document *document, struct nl_error **err)
 {
     json_t *run = json_object_get(document->root, "run");
+    cleanup_error struct nl_error *checking = NULL;
     int rc;
 
     close_phases(document);
     put(document, run, "seconds", json_real(nl_document_seconds(document)));
     put(document, document->root, "slowdown", nl_slowdown(document->root));
-    rc = nl_checks_run(document->root, err);
+    rc = nl_checks_run(document->root, &checking);
+    /* Without its checks a run has proved nothing, even one that has no default checks. */
+    if (rc < 0)
+        nl_document_fail(document, NULL, "checks", "error", checking, NULL);
     nl_document_judge(document->root);
+    if (rc < 0 && err)
+        *err = nl_steal(&checking);
     return rc;
 }
 

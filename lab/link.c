@@ -324,8 +324,11 @@ static int unpack_reply(const json_t *reply, json_t **result, struct nl_error **
     const char *hint = json_string_value(json_object_get(error, "hint"));
 
     if (json_is_true(json_object_get(reply, "ok"))) {
+        /* Every operation answers with an object: who reads it need not look again. */
+        if (!json_is_object(value))
+            return nl_fail(err, NL_EXIT_LAB, "the agent's answer is no JSON object");
         if (result)
-            *result = value ? json_incref(value) : json_object();
+            *result = json_incref(value);
         return 0;
     }
     nl_fail(err, NL_EXIT_LAB, "the agent refused: %s", message ? message : "no reason given");

@@ -151,7 +151,8 @@ static void test_commands(void **state)
         {"{\"exit\": 4, \"signal\": null, \"timed_out\": false}", "skip"},
         {"{\"exit\": null, \"signal\": 11, \"timed_out\": false}", "fail"},
         {"{\"exit\": 0, \"signal\": null, \"timed_out\": true}", "fail"},
-        {"{}", "fail"},
+        {"{\"exit\": null, \"signal\": 1e300, \"timed_out\": false}", "error"},
+        {"{}", "error"},
         {NULL, "error"},
     };
     cleanup_document struct nl_document *document = new_document(1);
@@ -168,7 +169,7 @@ static void test_commands(void **state)
     }
     /* A failed command is a failed check, and fails the run. */
     assert_int_equal(nl_document_finish(document, NULL), 0);
-    assert_int_equal(json_array_size(nl_dig(nl_document_json(document), "checks")), 7);
+    assert_int_equal(json_array_size(nl_dig(nl_document_json(document), "checks")), 8);
     assert_int_equal(nl_document_exit(nl_document_json(document)), NL_EXIT_CHECK_FAILED);
 }
 
@@ -220,6 +221,42 @@ static void test_interrupt_is_no_failure(void **state)
     assert_int_equal(nl_document_finish(document, NULL), 0);
     assert_int_equal(nl_document_exit(nl_document_json(document)), NL_EXIT_INTERRUPTED);
     assert_true(nl_dig_is(nl_document_json(document), "verdict.status", "interrupted"));
+}
+
+/* Default checks are off here, so that no check at all would be a pass. */
+static void test_without_its_checks_a_run_proves_nothing(void **state)
+{
+    cleanup_document struct nl_document *document = new_document(1);
+    cleanup_error struct nl_error *err = NULL;
+    const char *set = getenv("NESTLAB_DATA");
+    cleanup_free char *data = set ? strdup(set) : NULL;
+
+    (void)state;
+    setenv("NESTLAB_DATA", in_folder("none"), 1);
+    assert_int_equal(nl_document_finish(document, &err), -1);
+    if (data)
+        setenv("NESTLAB_DATA", data, 1);
+    else
+        unsetenv("NESTLAB_DATA");
+    assert_non_null(err);
+    assert_int_equal(nl_document_exit(nl_document_json(document)), NL_EXIT_LAB);
+    assert_true(nl_dig_is(nl_document_json(document), "failure.phase", "checks"));
+}
+
+/* Somebody else's document: a status that no program of ours has must not pass for success. */
+static void test_unknown_exit_is_no_success(void **state)
+{
+    static const char *const known[] = {"42", "-1", "4294967296", "0.5", "\"0\"", "null", "1e300"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        cleanup_free char *text = NULL;
+        cleanup_json json_t *document = NULL;
+
+        assert_true(asprintf(&text, "{\"verdict\": {\"exit\": %s}}", known[i]) > 0);
+        document = json_loads(text, 0, NULL);
+        assert_int_equal(nl_document_exit(document), NL_EXIT_LAB);
+    }
 }
 
 /* What the verdict is made of: interrupted before failed before error before passed. */
@@ -433,6 +470,8 @@ int main(void)
         cmocka_unit_test(test_first_failure_stays),
         cmocka_unit_test(test_next_step),
         cmocka_unit_test(test_interrupt_is_no_failure),
+        cmocka_unit_test(test_without_its_checks_a_run_proves_nothing),
+        cmocka_unit_test(test_unknown_exit_is_no_success),
         cmocka_unit_test(test_judge),
         cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_save_fails),
