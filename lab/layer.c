@@ -12,9 +12,10 @@
 #include <string.h>
 
 #define CREATE_S 90.0
-#define CONSOLE_TAIL 20
 /* How long a domain that just ended may take to let its last words through. */
 #define LAST_WORDS_S 0.5
+/* A kernel log of a megabyte comes in a handful of replies; a guest may write without end. */
+#define LOG_REPLIES_MAX 100
 
 /* A step of bringing a layer up: its phase in the document, and what to do. */
 struct step {
@@ -28,14 +29,6 @@ static virConnectPtr conn_below(const struct nl_layer *layer)
     bool outermost = layer->index == nl_stack_outermost(layer->stack);
 
     return outermost ? layer->stack->base : layer[-1].conn;
-}
-
-/* A deadline of SECONDS, but not beyond the run's own. */
-static nl_deadline within_run(const struct nl_layer *layer, double seconds)
-{
-    nl_deadline deadline = nl_deadline_in(seconds);
-
-    return deadline < layer->stack->deadline ? deadline : layer->stack->deadline;
 }
 
 static void replace(char **text, const char *value)
@@ -144,15 +137,15 @@ static int create(struct nl_layer *layer, struct nl_error **err)
     if (nl_layer_domain(layer, &xml, &about, err) < 0)
         return -1;
     nl_document_layer_set(layer->stack->document, layer->index, "domain", about);
-    if (nl_virt_create(conn_below(layer), xml, within_run(layer, CREATE_S), &layer->domain, err) <
-        0)
+    if (nl_virt_create(conn_below(layer), xml, nl_stack_deadline(layer->stack, CREATE_S),
+                       &layer->domain, err) < 0)
         return -1;
     if (nl_console_open(layer->domain, layer->console_file, &layer->console, err) < 0 ||
         nl_link_open_serial(layer->domain, NL_PROTOCOL_PORT, on_event, layer, &layer->link, err) <
             0)
         return -1;
     nl_layer_count_exits(layer, "created");
-    return nl_virt_resume(layer->domain, within_run(layer, CREATE_S), err);
+    return nl_virt_resume(layer->domain, nl_stack_deadline(layer->stack, CREATE_S), err);
 }
 
 static int start_local(struct nl_layer *layer, struct nl_error **err)
@@ -166,7 +159,8 @@ static int greet(struct nl_layer *layer, struct nl_error **err)
     cleanup_json json_t *hello = NULL;
     double seconds = layer->stack->scenario->timeouts.boot_s;
 
-    if (nl_link_hello(layer->link, within_run(layer, seconds), tick, layer, &hello, err) < 0)
+    if (nl_link_hello(layer->link, nl_stack_deadline(layer->stack, seconds), tick, layer, &hello,
+                      err) < 0)
         return -1;
     layer->disks = json_incref(json_object_get(hello, "disks"));
     if (json_is_true(json_object_get(hello, "ready"))) {
@@ -180,7 +174,7 @@ static int greet(struct nl_layer *layer, struct nl_error **err)
 static int wait_for_services(struct nl_layer *layer, struct nl_error **err)
 {
     double seconds = layer->stack->scenario->timeouts.services_s;
-    nl_deadline deadline = within_run(layer, seconds);
+    nl_deadline deadline = nl_stack_deadline(layer->stack, seconds);
 
     while (!is_ready(layer)) {
         cleanup_free char *trouble = copy_locked(layer, &layer->trouble);
@@ -208,8 +202,8 @@ static int connect_libvirt(struct nl_layer *layer, struct nl_error **err)
         return 0;
     }
     return nl_virt_open_ssh(layer->ssh_port, nl_store_client_key(stack->store), stack->known_hosts,
-                            within_run(layer, stack->scenario->timeouts.services_s), &layer->conn,
-                            err);
+                            nl_stack_deadline(layer->stack, stack->scenario->timeouts.services_s),
+                            &layer->conn, err);
 }
 
 static int take_facts(struct nl_layer *layer, struct nl_error **err)
@@ -234,25 +228,15 @@ static const struct step steps[] = {
    for the error alone only says what was waited for. */
 static void record_failure(struct nl_layer *layer, const char *phase, struct nl_error **err)
 {
-    NL_CLEANUP(nl_sight_clear) struct nl_sight sight = {0};
-    cleanup_error struct nl_error *ignored = NULL;
-    const char *kind = "refused";
-    json_t *tail;
-
     layer->state = NL_LAYER_FAILED;
     nl_document_layer_state(layer->stack->document, layer->index, NL_LAYER_FAILED);
-    if (nl_error_status(*err) == NL_EXIT_INTERRUPTED)
-        return;
     if (layer->domain && strcmp(phase, "create") != 0) {
-        nl_sleep(LAST_WORDS_S, &ignored);
-        nl_watch_judge(layer, &sight);
-        kind = sight.kind;
-        if (!strstr(nl_error_message(*err), sight.what ? sight.what : ""))
-            nl_wrap(err, "%s is %s (%s)", layer->spec->name, kind, sight.what ? sight.what : "?");
+        nl_sleep(LAST_WORDS_S, NULL);
+        nl_watch_blame(layer, phase, err);
+        return;
     }
     nl_wrap(err, "%s, phase %s", layer->spec->name, phase);
-    tail = layer->console ? nl_console_tail(layer->console, CONSOLE_TAIL) : NULL;
-    nl_document_fail(layer->stack->document, layer->spec->name, phase, kind, *err, tail);
+    nl_document_fail(layer->stack->document, layer->spec->name, phase, "refused", *err, NULL);
 }
 
 static const char *describe(const struct nl_layer *layer)
@@ -295,8 +279,8 @@ void nl_layer_count_exits(struct nl_layer *layer, const char *when)
     cleanup_error struct nl_error *ignored = NULL;
     json_t *counters = NULL;
 
-    if (layer->domain &&
-        nl_virt_counters(layer->domain, within_run(layer, 10), &counters, &ignored) == 0)
+    if (layer->domain && nl_virt_counters(layer->domain, nl_stack_deadline(layer->stack, 10),
+                                          &counters, &ignored) == 0)
         nl_document_layer_exits(layer->stack->document, layer->index, when, counters);
 }
 
@@ -309,7 +293,8 @@ int nl_layer_ask(struct nl_layer *layer, const char *op, json_t *arguments, json
         json_decref(arguments);
         return nl_fail(err, NL_EXIT_LAB, "%s has no agent", layer->spec->name);
     }
-    if (nl_link_ask(layer->link, op, arguments, within_run(layer, seconds), result, err) < 0)
+    if (nl_link_ask(layer->link, op, arguments, nl_stack_deadline(layer->stack, seconds), result,
+                    err) < 0)
         return nl_wrap(err, "asking the agent of %s", layer->spec->name);
     return 0;
 }
@@ -317,18 +302,23 @@ int nl_layer_ask(struct nl_layer *layer, const char *op, json_t *arguments, json
 int nl_layer_read_log(struct nl_layer *layer, struct nl_error **err)
 {
     json_int_t since = 0;
-    bool more = true;
 
-    while (more) {
+    for (int i = 0; i < LOG_REPLIES_MAX; i++) {
         cleanup_json json_t *reply = NULL;
+        json_int_t next;
 
         if (nl_layer_ask(layer, "log", json_pack("{s:I}", "since", since), &reply, err) < 0)
             return -1;
         nl_document_layer_log(layer->stack->document, layer->index, reply);
-        since = json_integer_value(json_object_get(reply, "next"));
-        more = json_array_size(json_object_get(reply, "records")) > 0;
+        if (json_array_size(json_object_get(reply, "records")) == 0)
+            return 0;
+        next = json_integer_value(json_object_get(reply, "next"));
+        if (next <= since)
+            return nl_fail(err, NL_EXIT_LAB, "the agent of %s does not get on with its kernel log",
+                           layer->spec->name);
+        since = next;
     }
-    return 0;
+    return nl_fail(err, NL_EXIT_LAB, "the kernel log of %s does not end", layer->spec->name);
 }
 
 void nl_layer_end_domain(struct nl_layer *layer)

@@ -19,6 +19,13 @@ size_t nl_stack_outermost(const struct nl_stack *stack)
     return stack->local ? 1 : 0;
 }
 
+nl_deadline nl_stack_deadline(const struct nl_stack *stack, double seconds)
+{
+    nl_deadline deadline = nl_deadline_in(seconds);
+
+    return deadline < stack->deadline ? deadline : stack->deadline;
+}
+
 static void init_layer(struct nl_stack *stack, size_t index)
 {
     struct nl_layer *layer = &stack->layers[index];

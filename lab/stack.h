@@ -61,6 +61,9 @@ struct nl_stack {
 /* The first layer that is a guest: 1 when L0 is this very machine. */
 size_t nl_stack_outermost(const struct nl_stack *stack);
 
+/* In SECONDS, but not beyond the run's own deadline. */
+nl_deadline nl_stack_deadline(const struct nl_stack *stack, double seconds);
+
 /* Make a stack of SCENARIO (borrowed, as is the rest). Nothing is started yet. */
 int nl_stack_new(struct nl_scenario *scenario, struct nl_store *store, struct nl_rundir *rundir,
                  struct nl_document *document, const char *out, bool local, struct nl_stack **stack,

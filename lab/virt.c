@@ -51,8 +51,11 @@ static void free_call(void *data)
 
     if (call->domain)
         virDomainFree(call->domain);
-    if (call->new_domain)
+    /* Created after the wait for it was over: nobody else knows that it runs. */
+    if (call->new_domain) {
+        virDomainDestroy(call->new_domain);
         virDomainFree(call->new_domain);
+    }
     if (call->new_conn)
         virConnectClose(call->new_conn);
     if (call->conn)
@@ -179,6 +182,8 @@ static int write_qemu_conf(const char *root, struct nl_error **err)
             "%sstdio_handler = \"file\"\nsecurity_driver = \"none\"\ncgroup_controllers = []\n"
             "namespaces = []\nremember_owner = 0\ndynamic_ownership = 0\n",
             owner);
+    if (fflush(file) != 0)
+        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write %s", path);
     return 0;
 }
 

@@ -9,14 +9,7 @@
 /* Two looks this far apart tell progress; a nested guest's tick alone moves its exits in less. */
 #define LOOK_APART_S 3.0
 #define CALL_S 5.0
-
-/* What one look at a guest finds. */
-struct look {
-    unsigned long long console_bytes;
-    char *registers;
-    unsigned long long exits;
-    bool has_exits;
-};
+#define CONSOLE_TAIL 20
 
 void nl_sight_clear(struct nl_sight *sight)
 {
@@ -31,7 +24,7 @@ static void set_sight(struct nl_sight *sight, const char *kind, const char *form
 {
     va_list args;
 
-    nl_sight_clear(sight);
+    free(sight->what);
     sight->kind = kind;
     va_start(args, format);
     if (vasprintf(&sight->what, format, args) < 0)
@@ -63,37 +56,58 @@ int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_er
 
     if (!layer->domain)
         return 0;
-    if (mark)
+    if (mark) {
         set_sight(sight, "crashed", "its console says \"%s\"", mark);
-    else if (nl_virt_state(layer->domain, nl_deadline_in(CALL_S), &state, &reason, &ignored) < 0)
-        return nl_interrupt_check(err);
-    else if (state == VIR_DOMAIN_SHUTOFF || state == VIR_DOMAIN_SHUTDOWN)
+    } else if (nl_virt_state(layer->domain, nl_deadline_in(CALL_S), &state, &reason, &ignored) <
+               0) {
+        if (nl_interrupt_check(err) < 0)
+            return -1;
+        /* The libvirt that runs it does not answer. */
+        return layer->index > 0 ? nl_watch_glance(layer - 1, sight, err) : 0;
+    } else if (state == VIR_DOMAIN_SHUTOFF || state == VIR_DOMAIN_SHUTDOWN) {
         set_sight(sight, "gone", "its domain ended %s", shutoff_reason(reason));
-    else if (state == VIR_DOMAIN_CRASHED)
+    } else if (state == VIR_DOMAIN_CRASHED) {
         set_sight(sight, "crashed", "libvirt says that the domain crashed");
-    else if (state == VIR_DOMAIN_PAUSED)
+    } else if (state == VIR_DOMAIN_PAUSED) {
         set_sight(sight, "crashed", "its domain stands still (paused, reason %d)", reason);
-    else
+    } else {
         return 0;
+    }
+    sight->layer = layer;
     return nl_fail(err, NL_EXIT_LAB, "%s is %s: %s", layer->spec->name, sight->kind, sight->what);
 }
 
-static void take_look(struct nl_layer *layer, struct look *look)
+/* The exits of all vCPUs. False: there are no such counters (a domain under TCG). */
+static bool count_exits(const json_t *counters, unsigned long long *exits)
+{
+    bool found = false;
+    char key[32];
+
+    *exits = 0;
+    for (unsigned i = 0;; i++) {
+        const char *value;
+
+        snprintf(key, sizeof(key), "vcpu.%u.exits.sum", i);
+        value = json_string_value(json_object_get(counters, key));
+        if (!value)
+            return found;
+        *exits += strtoull(value, NULL, 10);
+        found = true;
+    }
+}
+
+static void take_look(struct nl_layer *layer, struct nl_look *look)
 {
     cleanup_error struct nl_error *ignored = NULL;
     cleanup_json json_t *counters = NULL;
-    const char *exits;
 
     if (layer->console)
         look->console_bytes = nl_console_bytes(layer->console);
-    if (nl_virt_monitor(layer->domain, "info registers", nl_deadline_in(CALL_S), &look->registers,
-                        &ignored) < 0)
+    if (nl_virt_monitor(layer->domain, "info registers -a", nl_deadline_in(CALL_S),
+                        &look->registers, &ignored) < 0)
         nl_error_free(&ignored);
-    if (nl_virt_counters(layer->domain, nl_deadline_in(CALL_S), &counters, &ignored) < 0)
-        return;
-    exits = json_string_value(json_object_get(counters, "vcpu.0.exits.sum"));
-    look->has_exits = exits != NULL;
-    look->exits = exits ? strtoull(exits, NULL, 10) : 0;
+    if (nl_virt_counters(layer->domain, nl_deadline_in(CALL_S), &counters, &ignored) == 0)
+        look->has_exits = count_exits(counters, &look->exits);
 }
 
 /* "RIP=ffffffff81..." out of QEMU's register dump; "?" when it is not there. */
@@ -104,46 +118,87 @@ static void copy_rip(const char *registers, char *rip, size_t size)
     snprintf(rip, size, "%.*s", at ? (int)strcspn(at + 4, " \r\n") : 1, at ? at + 4 : "?");
 }
 
-static void compare_looks(const struct look looks[2], struct nl_sight *sight)
+/* Every vCPU waits in HLT for an interrupt, as an idle kernel's do. */
+static bool all_halted(const char *registers)
+{
+    return strstr(registers, "HLT=1") && !strstr(registers, "HLT=0");
+}
+
+void nl_watch_compare(const struct nl_look looks[2], struct nl_sight *sight)
 {
     unsigned long long bytes = looks[1].console_bytes - looks[0].console_bytes;
-    unsigned long long exits = looks[1].exits - looks[0].exits;
-    bool moved = looks[0].registers && looks[1].registers &&
-                 strcmp(looks[0].registers, looks[1].registers) != 0;
+    const char *registers = looks[0].registers ? looks[1].registers : NULL;
+    bool moved = registers && strcmp(looks[0].registers, registers) != 0;
+    bool exits = looks[0].has_exits && looks[1].has_exits && looks[1].exits != looks[0].exits;
     char rip[32];
 
-    copy_rip(looks[1].registers, rip, sizeof(rip));
+    copy_rip(registers, rip, sizeof(rip));
     if (bytes > 0)
         set_sight(sight, "slow", "its console is still writing (%llu bytes in %.0f s)", bytes,
                   LOOK_APART_S);
     else if (moved)
         set_sight(sight, "slow",
                   "its vCPU is executing (RIP %s%s), but neither console nor agent say anything",
-                  rip, looks[1].has_exits ? (exits ? ", exits move" : ", no exits") : "");
-    else if (looks[0].registers && looks[1].registers)
+                  rip,
+                  !looks[1].has_exits ? ""
+                  : exits             ? ", exits move"
+                                      : ", no exits");
+    else if (exits)
+        set_sight(sight, "slow", "its vCPU has exits, but neither console nor agent say anything");
+    else if (registers && all_halted(registers))
+        set_sight(sight, "hung",
+                  "its vCPU is halted at RIP %s and had nothing to do in %.0f s: what runs in it "
+                  "waits for something that does not come",
+                  rip, LOOK_APART_S);
+    else if (registers)
         set_sight(sight, "hung", "its vCPU has not moved from RIP %s in %.0f s", rip, LOOK_APART_S);
     else
         set_sight(sight, "hung", "nothing could be learned of its vCPU, and its console is silent");
 }
 
-void nl_watch_judge(struct nl_layer *layer, struct nl_sight *sight)
+static void judge(struct nl_layer *layer, struct nl_sight *sight)
 {
     cleanup_error struct nl_error *ignored = NULL;
-    struct look looks[2] = {0};
+    struct nl_look looks[2] = {0};
 
+    sight->layer = layer;
     if (!layer->domain) {
         set_sight(sight, "timeout", "its agent, a local process, does not answer");
         return;
     }
-    if (nl_watch_glance(layer, sight, &ignored) < 0)
+    if (nl_watch_glance(layer, sight, &ignored) < 0 && sight->kind)
         return;
     take_look(layer, &looks[0]);
-    if (nl_sleep(LOOK_APART_S, &ignored) == 0) {
+    if (nl_sleep(LOOK_APART_S, NULL) == 0) {
         take_look(layer, &looks[1]);
-        compare_looks(looks, sight);
+        nl_watch_compare(looks, sight);
     } else {
         set_sight(sight, "timeout", "interrupted while looking");
     }
     free(looks[0].registers);
     free(looks[1].registers);
+}
+
+int nl_watch_blame(struct nl_layer *layer, const char *phase, struct nl_error **err)
+{
+    struct nl_document *document = layer->stack->document;
+    cleanup_sight struct nl_sight sight = {0};
+    struct nl_layer *found;
+    json_t *tail;
+
+    if (nl_error_status(*err) == NL_EXIT_INTERRUPTED)
+        return -1;
+    judge(layer, &sight);
+    found = sight.layer;
+    /* The wait may have ended because a glance saw the same. */
+    if (!strstr(nl_error_message(*err), sight.what ? sight.what : ""))
+        nl_wrap(err, "%s is %s (%s)", found->spec->name, sight.kind, sight.what);
+    nl_wrap(err, "%s, phase %s", layer->spec->name, phase);
+    if (!strcmp(found->state, NL_LAYER_UP) && strcmp(sight.kind, "slow") != 0) {
+        found->state = NL_LAYER_GONE;
+        nl_document_layer_state(document, found->index, found->state);
+    }
+    tail = found->console ? nl_console_tail(found->console, CONSOLE_TAIL) : NULL;
+    nl_document_fail(document, found->spec->name, phase, sight.kind, *err, tail);
+    return -1;
 }

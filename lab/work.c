@@ -15,13 +15,6 @@
 #define COMMAND_FOLDER "/tmp/nestlab-command"
 #define COMMAND_OUTPUT_MAX (1 << 20)
 
-static nl_deadline within_run(const struct nl_stack *stack, double seconds)
-{
-    nl_deadline deadline = nl_deadline_in(seconds);
-
-    return deadline < stack->deadline ? deadline : stack->deadline;
-}
-
 static struct nl_layer *find_layer(struct nl_stack *stack, const char *name)
 {
     for (size_t i = 0; i < stack->n_layers; i++)
@@ -43,22 +36,10 @@ static bool is_listed(char *const *list, const char *name)
     return false;
 }
 
-/* A layer stopped answering: say what became of it, in the error and in the document. */
-static int lost_layer(struct nl_layer *layer, const char *phase, struct nl_error **err)
+/* Was it the agent's own word that something does not go, and not silence? */
+static bool has_answered(struct nl_layer *layer, nl_deadline deadline)
 {
-    NL_CLEANUP(nl_sight_clear) struct nl_sight sight = {0};
-    json_t *tail = layer->console ? nl_console_tail(layer->console, 20) : NULL;
-
-    if (nl_error_status(*err) == NL_EXIT_INTERRUPTED) {
-        json_decref(tail);
-        return -1;
-    }
-    nl_watch_judge(layer, &sight);
-    nl_wrap(err, "%s is %s (%s)", layer->spec->name, sight.kind, sight.what ? sight.what : "?");
-    nl_document_layer_state(layer->stack->document, layer->index,
-                            strcmp(sight.kind, "slow") ? NL_LAYER_GONE : NL_LAYER_UP);
-    nl_document_fail(layer->stack->document, layer->spec->name, phase, sight.kind, *err, tail);
-    return -1;
+    return nl_link_alive(layer->link) && nl_deadline_left_ms(deadline) > 0 && !nl_interrupted();
 }
 
 /* The benchmarks' names: as listed, or all that the first layer's agent knows. */
@@ -84,6 +65,9 @@ static int benchmark_names(struct nl_stack *stack, json_t **names, struct nl_err
         if (json_is_string(name))
             json_array_append(*names, name);
     }
+    if (json_array_size(*names) == 0)
+        return nl_fail(err, NL_EXIT_LAB, "the agent of %s knows no benchmarks",
+                       stack->layers[0].spec->name);
     return 0;
 }
 
@@ -91,15 +75,20 @@ static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_err
 {
     const struct nl_benchmark_spec *spec = &layer->stack->scenario->benchmarks;
     double seconds = layer->stack->scenario->timeouts.benchmark_s;
+    nl_deadline deadline = nl_stack_deadline(layer->stack, seconds);
     json_t *result = NULL;
 
     nl_progress_update("%s at %s", name, layer->spec->name);
     if (nl_link_ask(layer->link, "bench",
                     json_pack("{s:s, s:i, s:f}", "name", name, "samples", spec->samples, "budget_s",
                               spec->budget_s),
-                    within_run(layer->stack, seconds), &result, err) < 0) {
+                    deadline, &result, err) < 0) {
         nl_wrap(err, "benchmark %s at %s", name, layer->spec->name);
-        return lost_layer(layer, "benchmarks", err);
+        if (!has_answered(layer, deadline))
+            return nl_watch_blame(layer, "benchmarks", err);
+        nl_document_fail(layer->stack->document, layer->spec->name, "benchmarks", "refused", *err,
+                         NULL);
+        return -1;
     }
     nl_document_layer_benchmark(layer->stack->document, layer->index, result);
     return 0;
@@ -109,6 +98,7 @@ int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err)
 {
     const struct nl_benchmark_spec *spec = &stack->scenario->benchmarks;
     cleanup_json json_t *names = NULL;
+    size_t results = 0;
     json_t *name;
     size_t i;
 
@@ -124,9 +114,10 @@ int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err)
                 continue;
             if (run_benchmark(&stack->layers[l], json_string_value(name), err) < 0)
                 return -1;
+            results++;
         }
     }
-    nl_progress_end("%zu at %zu layers", json_array_size(names), stack->n_layers);
+    nl_progress_end("%zu results", results);
     return 0;
 }
 
@@ -165,7 +156,7 @@ static int run_command(struct nl_stack *stack, size_t index, struct nl_error **e
 {
     const struct nl_command_spec *command = &stack->scenario->commands[index];
     struct nl_layer *layer = find_layer(stack, command->layer);
-    nl_deadline deadline = within_run(stack, command->timeout_s + REPLY_S);
+    nl_deadline deadline = nl_stack_deadline(stack, command->timeout_s + REPLY_S);
     cleanup_free char *folder = NULL;
     cleanup_json json_t *reply = NULL;
     int rc;
@@ -187,11 +178,11 @@ static int run_command(struct nl_stack *stack, size_t index, struct nl_error **e
         return 0;
     nl_wrap(err, "command %s at %s", command->name, command->layer);
     /* The agent said no (no such program): a result. Silence: the layer is lost. */
-    if (nl_link_alive(layer->link) && nl_deadline_left_ms(deadline) > 0 && !nl_interrupted()) {
+    if (has_answered(layer, deadline)) {
         nl_error_free(err);
         return 0;
     }
-    return lost_layer(layer, "commands", err);
+    return nl_watch_blame(layer, "commands", err);
 }
 
 int nl_work_commands(struct nl_stack *stack, struct nl_error **err)
@@ -208,9 +199,8 @@ int nl_work_commands(struct nl_stack *stack, struct nl_error **err)
 
 int nl_work_collect(struct nl_stack *stack, struct nl_error **err)
 {
-    struct nl_error *first = NULL;
-
     cleanup_free char *root = nl_rundir_file(stack->rundir, "embed");
+    struct nl_error *first = NULL;
 
     nl_progress_begin("collecting logs and counters");
     nl_warm_keep_host(stack, root);
