@@ -145,19 +145,39 @@ static enum nl_exit run_kept(const struct run_args *args, char **argv, bool demo
     return in_keeper ? run_one(args, 0, argv, demo) : (enum nl_exit)status;
 }
 
-/* The worst of two statuses, as `nestlab report` ranks documents: a failed check is what a user
-   must hear of first, after an interrupt. */
-static enum nl_exit worse(enum nl_exit a, enum nl_exit b)
+/* The worst of two statuses: a failed check is what a user must hear of first, after an interrupt.
+   A status that is none of ours (a sanitizer's) is the lab's failure. */
+static enum nl_exit worse(int a, int b)
 {
-    static const enum nl_exit ranks[] = {NL_EXIT_PASSED, NL_EXIT_LAB, NL_EXIT_REQUEST,
-                                         NL_EXIT_CHECK_FAILED, NL_EXIT_INTERRUPTED};
-    size_t i = 0, j = 0;
+    static const enum nl_exit worst_first[] = {NL_EXIT_INTERRUPTED, NL_EXIT_CHECK_FAILED,
+                                               NL_EXIT_REQUEST};
 
-    while (ranks[i] != a)
-        i++;
-    while (ranks[j] != b)
-        j++;
-    return ranks[i > j ? i : j];
+    for (size_t i = 0; i < sizeof(worst_first) / sizeof(worst_first[0]); i++)
+        if (a == (int)worst_first[i] || b == (int)worst_first[i])
+            return worst_first[i];
+    return a == NL_EXIT_PASSED && b == NL_EXIT_PASSED ? NL_EXIT_PASSED : NL_EXIT_LAB;
+}
+
+/* One after the other, each in a process of its own: libvirt's embedded driver takes one root,
+   which is in the run folder, and keeps it for the life of the process. */
+static enum nl_exit run_all(const struct run_args *args, char **argv)
+{
+    enum nl_exit worst = NL_EXIT_PASSED;
+
+    if (args->n_files == 1)
+        return run_one(args, 0, argv, false);
+    for (int i = 0; i < args->n_files && worst != NL_EXIT_INTERRUPTED; i++) {
+        cleanup_error struct nl_error *err = NULL;
+        bool in_child = false;
+        int status = NL_EXIT_LAB;
+
+        if (nl_keeper_fork(&in_child, &status, &err) < 0)
+            nl_error_print(err);
+        if (in_child)
+            return run_one(args, i, argv, false);
+        worst = worse(worst, status);
+    }
+    return worst;
 }
 
 int nl_cmd_run(int argc, char **argv)
@@ -180,8 +200,7 @@ int nl_cmd_run(int argc, char **argv)
     else if (args.keep)
         status = run_kept(&args, argv, false);
     else
-        for (int i = 0; i < args.n_files && status != NL_EXIT_INTERRUPTED; i++)
-            status = worse(status, run_one(&args, i, argv, false));
+        status = run_all(&args, argv);
     nl_override_args_free(&args.overrides);
     return status;
 }

@@ -81,8 +81,8 @@ static int judge_death(const struct watch *watch, int forwarded, int *exit_statu
         return 0;
     }
     *exit_status = NL_EXIT_LAB;
-    nl_fail(err, NL_EXIT_LAB, "the keeper was killed by signal %d (%s)", WTERMSIG(status),
-            strsignal(WTERMSIG(status)));
+    nl_fail(err, NL_EXIT_LAB, "the process of the run was killed by signal %d (%s)",
+            WTERMSIG(status), strsignal(WTERMSIG(status)));
     return nl_hint(err, "`nestlab gc` removes what it left behind");
 }
 
