@@ -94,8 +94,15 @@ int nl_l0_choose(const char *asked, const char *agent, bool *local, char **why,
         *why = strdup("asked for");
         return *why ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
     }
-    if (local_facts(agent, &facts, err) < 0)
-        return nl_wrap(err, "looking at this machine's KVM");
+    if (local_facts(agent, &facts, err) < 0) {
+        nl_wrap(err, "looking at this machine's KVM");
+        if (!strcmp(asked, "local") || nl_interrupted())
+            return -1;
+        /* An emulated L0 needs nothing of this machine's KVM. */
+        *why = strdup(nl_error_message(*err));
+        nl_error_free(err);
+        return *why ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
+    }
     reason = why_not_local(facts, &hint, buffer, sizeof(buffer));
     if (reason && !strcmp(asked, "local")) {
         nl_fail(err, NL_EXIT_LAB, "L0 cannot be this machine: %s", reason);
@@ -118,20 +125,36 @@ static char *first_line(const char *path)
     return strdup(line);
 }
 
+static int modprobe(const char *option, const char *module, const char *parameter,
+                    struct nl_error **err)
+{
+    const char *argv[] = {"modprobe", option, module, parameter, NULL};
+    /* Not in the search path of every root shell. */
+    const char *path[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                          NULL};
+    struct nl_process process = {.argv = argv, .environment = path, .timeout = RELOAD_S};
+
+    return nl_process_run(&process, NULL, err);
+}
+
+/* Whole or not at all, also under an interrupt: this machine must not be left without its module.
+ */
 static int reload(const char *module, const char *nested, struct nl_error **err)
 {
-    const char *out[] = {"modprobe", "-r", module, NULL};
-    const char *in[] = {"modprobe", module, nested, NULL};
-    struct nl_process process = {.argv = out, .timeout = RELOAD_S};
+    int rc;
 
-    if (nl_process_run(&process, NULL, err) < 0) {
+    nl_interrupt_shield(true);
+    rc = modprobe("-r", module, NULL, err);
+    if (rc < 0) {
         nl_wrap(err, "unloading %s", module);
-        return nl_hint(err, "it is in use while a guest runs, and only root may do this");
+        nl_hint(err, "it is in use while a guest runs, and only root may do this");
+    } else if ((rc = modprobe("--", module, nested, err)) < 0) {
+        nl_wrap(err, "loading %s with %s", module, nested);
+        if (modprobe("--", module, NULL, NULL) < 0)
+            nl_hint(err, "%s is no longer loaded on this machine: modprobe %s", module, module);
     }
-    process.argv = in;
-    if (nl_process_run(&process, NULL, err) < 0)
-        return nl_wrap(err, "loading %s", module);
-    return 0;
+    nl_interrupt_shield(false);
+    return rc;
 }
 
 int nl_l0_enable_nesting(char **undo, struct nl_error **err)
@@ -142,8 +165,9 @@ int nl_l0_enable_nesting(char **undo, struct nl_error **err)
     for (size_t i = 0; i < 2; i++) {
         cleanup_free char *path = NULL;
         cleanup_free char *value = NULL;
+        cleanup_free char *reloaded = strdup(modules[i]);
 
-        if (asprintf(&path, "/sys/module/%s/parameters/nested", modules[i]) < 0)
+        if (!reloaded || asprintf(&path, "/sys/module/%s/parameters/nested", modules[i]) < 0)
             return nl_fail(err, NL_EXIT_LAB, "out of memory");
         value = first_line(path);
         if (!value)
@@ -152,7 +176,7 @@ int nl_l0_enable_nesting(char **undo, struct nl_error **err)
             return 0;
         if (reload(modules[i], "nested=1", err) < 0)
             return -1;
-        *undo = strdup(modules[i]);
+        *undo = nl_steal(&reloaded);
         return 0;
     }
     return nl_fail(err, NL_EXIT_LAB, "neither kvm_amd nor kvm_intel is loaded on this machine");

@@ -10,7 +10,8 @@
 
 /* ASKED: "emulated", "local" or "auto". AGENT: the agent binary, which probes KVM with a tiny guest
    under a deadline. LOCAL gets the answer and WHY (the caller's) one sentence for people. Asking
-   for a local L0 where it cannot be is an error with a hint how to enable it. */
+   for a local L0 where it cannot be is an error with a hint how to enable it; "auto" takes an
+   emulated one there, also when this machine cannot be looked at. */
 int nl_l0_choose(const char *asked, const char *agent, bool *local, char **why,
                  struct nl_error **err);
 
