@@ -148,12 +148,15 @@ static int wait_for_child(pid_t pid, const struct nl_process *process, int *stat
         nl_wait_readable(pidfd, nl_deadline_in(process->grace), NULL);
         nl_interrupt_shield(false);
     }
-    /* The child may have left others in its group, on every path. */
     if (rc != 1)
         kill(-pid, SIGKILL);
+    while (waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    /* It may have left others in its group, on every path. Before it is reaped: afterwards the
+       number may be somebody else's. */
+    kill(-pid, SIGKILL);
     while (waitpid(pid, status, 0) < 0 && errno == EINTR)
         ;
-    kill(-pid, SIGKILL);
     if (rc == 0)
         return nl_fail(err, NL_EXIT_LAB, "%s did not end within %.0f s", process->argv[0], timeout);
     return rc < 0 ? nl_wrap(err, "%s", process->argv[0]) : 0;
