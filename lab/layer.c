@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define CREATE_S 90.0
+#define END_S 3.0
 /* How long a domain that just ended may take to let its last words through. */
 #define LAST_WORDS_S 0.5
 /* A kernel log of a megabyte comes in a handful of replies; a guest may write without end. */
@@ -321,12 +322,9 @@ int nl_layer_read_log(struct nl_layer *layer, struct nl_error **err)
     return nl_fail(err, NL_EXIT_LAB, "the kernel log of %s does not end", layer->spec->name);
 }
 
-void nl_layer_end_domain(struct nl_layer *layer)
+int nl_layer_end_domain(struct nl_layer *layer, struct nl_error **err)
 {
-    cleanup_error struct nl_error *ignored = NULL;
-
-    if (layer->domain)
-        nl_virt_destroy(layer->domain, nl_deadline_in(4), &ignored);
+    return layer->domain ? nl_virt_destroy(layer->domain, nl_deadline_in(END_S), err) : 0;
 }
 
 void nl_layer_close(struct nl_layer *layer)

@@ -23,8 +23,8 @@ int nl_layer_ask(struct nl_layer *layer, const char *op, json_t *arguments, json
                  struct nl_error **err);
 
 /* End its domain. Only for the outermost guest: the others end with it, and asking the libvirt of a
-   guest that hangs would cost the time that is left. */
-void nl_layer_end_domain(struct nl_layer *layer);
+   guest that hangs would cost the time that is left. Ending what has ended is success. */
+int nl_layer_end_domain(struct nl_layer *layer, struct nl_error **err);
 
 /* Close link, console and connections. */
 void nl_layer_close(struct nl_layer *layer);

@@ -6,6 +6,7 @@
 #include "layer.h"
 #include "ports.h"
 #include "progress.h"
+#include "rundir-guests.h"
 #include "virt.h"
 #include "warm.h"
 
@@ -223,13 +224,24 @@ int nl_stack_save_state(struct nl_stack *stack, const char *status, const char *
         err);
 }
 
-void nl_stack_down(struct nl_stack *stack)
+/* With its QEMU gone every connection and stream into the stack breaks, so that closing them takes
+   no time; as long as it lives each may take seconds. */
+static void end_outermost(struct nl_stack *stack)
 {
+    cleanup_error struct nl_error *err = NULL;
     size_t outermost = nl_stack_outermost(stack);
 
+    if (outermost >= stack->n_layers || nl_layer_end_domain(&stack->layers[outermost], &err) == 0)
+        return;
+    nl_error_free(&err);
+    if (nl_rundir_guests(nl_rundir_path(stack->rundir), true, &err) < 0)
+        nl_progress_note("%s", nl_error_message(err));
+}
+
+void nl_stack_down(struct nl_stack *stack)
+{
     nl_interrupt_shield(true);
-    if (outermost < stack->n_layers)
-        nl_layer_end_domain(&stack->layers[outermost]);
+    end_outermost(stack);
     for (size_t i = stack->n_layers; i-- > 0;)
         nl_layer_close(&stack->layers[i]);
     nl_virt_close(&stack->base);
