@@ -148,7 +148,7 @@ static int use_stack(struct run *run, struct nl_error **err)
     if (rc == 0 && !run->options->demo)
         rc = timed(run, "commands", nl_work_commands, err);
     if (nl_interrupted())
-        return -1;
+        return rc < 0 ? -1 : nl_interrupt_check(err);
     if (timed(run, "collect", nl_work_collect, &collecting) < 0) {
         nl_progress_note("%s", nl_error_message(collecting));
         nl_document_fail(run->document, NULL, "collect", "error", collecting, NULL);
@@ -171,8 +171,13 @@ static enum nl_exit conclude(struct run *run)
 {
     cleanup_error struct nl_error *err = NULL;
 
-    if (nl_report_logs(run->document, run->out, &err) < 0 ||
-        nl_document_finish(run->document, &err) < 0) {
+    /* Neither failure keeps the other from being told, or the document from being judged. */
+    if (nl_report_logs(run->document, run->out, &err) < 0) {
+        nl_error_print(err);
+        nl_document_fail(run->document, NULL, "report", "error", err, NULL);
+        nl_error_free(&err);
+    }
+    if (nl_document_finish(run->document, &err) < 0) {
         nl_error_print(err);
         nl_error_free(&err);
     }
