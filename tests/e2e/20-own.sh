@@ -1,5 +1,5 @@
 #!/bin/bash
-# layers with kernels of one's own, as a package and as bzImage with modules, and with own arguments
+# kernels of one's own, as package and as bzImage with modules, with own arguments; own packages
 . "$(dirname "$0")/lib.sh"
 
 # Any kernel of Debian's that is not the images' own.
@@ -29,6 +29,20 @@ run again scenarios/single.json --kernel "L1=$work/kernel/boot/vmlinuz-$release"
     --modules "L1=$work/kernel/lib/modules/$release"
 expect_status 0 again
 expect_json again '[.phases[] | select(.name == "images") | .seconds] | .[0] < 5' "images are reused"
+
+# A package over the image: the program is there.
+(cd "$work" && apt-get -qq download hello >/dev/null 2>"$work/apt.err") ||
+    problem "cannot get hello: $(cat "$work/apt.err")"
+cat >"$work/hello.json" <<'EOF'
+{
+  "name": "hello",
+  "layers": [{"image": "hypervisor"}],
+  "commands": [{"name": "hello", "layer": "L0", "argv": ["hello"]}]
+}
+EOF
+run hello "$work/hello.json" --deb "L0=$(ls "$work"/hello_*.deb)"
+expect_status 0 hello
+expect_json hello '.commands[0].stdout | contains("Hello, world")' "the package is installed in L0"
 
 # What is no kernel is refused, with its name.
 head -c 1000000 /dev/zero >"$work/zeros"
