@@ -2,6 +2,7 @@
  * error.c - error objects: see error.h.
  */
 #include "error.h"
+#include "printable.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -107,26 +108,18 @@ enum nl_exit nl_error_status(const struct nl_error *err)
     return err ? err->status : NL_EXIT_LAB;
 }
 
-static void print_visible(FILE *out, const char *text)
+static void print_line(const char *before, const char *text)
 {
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c < 0x20 || *c == 0x7f)
-            fprintf(out, "\\x%02x", *c);
-        else
-            fputc(*c, out);
-    }
+    cleanup_free char *shown = nl_printable(text, 0);
+
+    fprintf(stderr, "nestlab: %s%s\n", before, shown ? shown : "out of memory");
 }
 
 void nl_error_print(const struct nl_error *err)
 {
-    fputs("nestlab: ", stderr);
-    print_visible(stderr, nl_error_message(err));
-    fputc('\n', stderr);
-    if (nl_error_hint(err)) {
-        fputs("nestlab: hint: ", stderr);
-        print_visible(stderr, nl_error_hint(err));
-        fputc('\n', stderr);
-    }
+    print_line("", nl_error_message(err));
+    if (nl_error_hint(err))
+        print_line("hint: ", nl_error_hint(err));
 }
 
 void nl_error_free(struct nl_error **err)

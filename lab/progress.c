@@ -3,19 +3,21 @@
  */
 #include "progress.h"
 #include "deadline.h"
+#include "printable.h"
 
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
 #define PLAIN_INTERVAL_MS 10000
-#define LINE_MAX_CHARS 400
+#define TEXT_CHARACTERS 250
+#define TEXT_BYTES (4 * TEXT_CHARACTERS + 1)
 
 static struct {
     bool quiet;
     bool open;
-    char what[LINE_MAX_CHARS];
-    char last[LINE_MAX_CHARS];
+    char what[TEXT_BYTES];
+    char last[TEXT_BYTES];
     int64_t started;
     int64_t printed;
 } step;
@@ -30,25 +32,37 @@ static double seconds_open(void)
     return (double)(nl_now_ms() - step.started) / 1000.0;
 }
 
-/* Text may quote a guest: keep it from moving the cursor. */
-static void make_printable(char *text)
+/* Printable: it may quote a guest, which must not move the cursor. At most CHARACTERS; 0: all. */
+static char *format_text(size_t characters, const char *format, va_list args)
 {
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    cleanup_free char *formatted = NULL;
+
+    if (vasprintf(&formatted, format, args) < 0)
+        formatted = NULL;
+    return nl_printable(formatted, characters);
+}
+
+static void put_text(char text[TEXT_BYTES], const char *format, va_list args)
+{
+    cleanup_free char *printable = format_text(TEXT_CHARACTERS, format, args);
+
+    snprintf(text, TEXT_BYTES, "%s", printable ? printable : "");
 }
 
 static void draw_live(const char *detail)
 {
     struct winsize size = {0};
-    char line[2 * LINE_MAX_CHARS + 64];
+    cleanup_free char *line = NULL;
+    cleanup_free char *fitting = NULL;
     int width = 80;
 
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20)
         width = size.ws_col;
-    snprintf(line, sizeof(line), "%s%s%s  %.0f s", step.what, detail[0] ? ": " : " ...", detail,
-             seconds_open());
-    fprintf(stderr, "\r\033[K%.*s", width - 1, line);
+    if (asprintf(&line, "%s%s%s  %.0f s", step.what, detail[0] ? ": " : " ...", detail,
+                 seconds_open()) < 0)
+        return;
+    fitting = nl_printable(line, (size_t)width - 1);
+    fprintf(stderr, "\r\033[K%s", fitting ? fitting : "");
     fflush(stderr);
 }
 
@@ -56,15 +70,6 @@ static void clear_live(void)
 {
     if (step.open && is_live())
         fputs("\r\033[K", stderr);
-}
-
-static void print_line(const char *format, va_list args, const char *suffix)
-{
-    char text[LINE_MAX_CHARS];
-
-    vsnprintf(text, sizeof(text), format, args);
-    make_printable(text);
-    fprintf(stderr, "%s%s\n", text, suffix);
 }
 
 void nl_progress_quiet(bool quiet)
@@ -84,9 +89,8 @@ void nl_progress_begin(const char *format, ...)
     if (step.open)
         nl_progress_end("done");
     va_start(args, format);
-    vsnprintf(step.what, sizeof(step.what), format, args);
+    put_text(step.what, format, args);
     va_end(args);
-    make_printable(step.what);
     step.open = true;
     step.last[0] = '\0';
     step.started = step.printed = nl_now_ms();
@@ -105,9 +109,8 @@ void nl_progress_update(const char *format, ...)
     if (!step.open || step.quiet)
         return;
     va_start(args, format);
-    vsnprintf(step.last, sizeof(step.last), format, args);
+    put_text(step.last, format, args);
     va_end(args);
-    make_printable(step.last);
     if (is_live()) {
         draw_live(step.last);
     } else if (nl_now_ms() - step.printed >= PLAIN_INTERVAL_MS) {
@@ -118,15 +121,14 @@ void nl_progress_update(const char *format, ...)
 
 void nl_progress_end(const char *format, ...)
 {
-    char result[LINE_MAX_CHARS];
+    char result[TEXT_BYTES];
     va_list args;
 
     if (!step.open)
         return;
     va_start(args, format);
-    vsnprintf(result, sizeof(result), format, args);
+    put_text(result, format, args);
     va_end(args);
-    make_printable(result);
     clear_live();
     step.open = false;
     if (!step.quiet)
@@ -135,12 +137,14 @@ void nl_progress_end(const char *format, ...)
 
 void nl_progress_note(const char *format, ...)
 {
+    cleanup_free char *text = NULL;
     va_list args;
 
     if (step.quiet)
         return;
-    clear_live();
     va_start(args, format);
-    print_line(format, args, "");
+    text = format_text(0, format, args);
     va_end(args);
+    clear_live();
+    fprintf(stderr, "%s\n", text ? text : "");
 }
