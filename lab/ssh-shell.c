@@ -46,21 +46,6 @@ static int start(struct shell *shell, const char *command, struct nl_error **err
     return rc == NL_SSH_LATE ? -1 : nl_ssh_fail(shell->ssh, err, "starting a shell");
 }
 
-static int write_all(int fd, const char *bytes, size_t length, struct nl_error **err)
-{
-    while (length > 0) {
-        ssize_t n = write(fd, bytes, length);
-
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
-        if (n < 0)
-            return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write to the terminal");
-        bytes += n;
-        length -= (size_t)n;
-    }
-    return 0;
-}
-
 /* Pass on what has come on one of the two outputs. */
 static int show(struct shell *shell, int is_stderr, struct nl_error **err)
 {
@@ -77,7 +62,7 @@ static int show(struct shell *shell, int is_stderr, struct nl_error **err)
             return nl_ssh_fail(shell->ssh, err, "reading from the shell");
         if (n <= 0)
             return 0;
-        if (write_all(fd, buffer, (size_t)n, err) < 0)
+        if (nl_terminal_write(fd, buffer, (size_t)n, err) < 0)
             return -1;
     }
 }

@@ -24,22 +24,6 @@ struct relay {
     size_t n_held;
 };
 
-/* What the guest sends can be more than the terminal takes at once; blocking here is fine. */
-static int write_out(const char *bytes, size_t length, struct nl_error **err)
-{
-    while (length > 0) {
-        ssize_t n = write(STDOUT_FILENO, bytes, length);
-
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
-        if (n < 0)
-            return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write to the terminal");
-        bytes += n;
-        length -= (size_t)n;
-    }
-    return 0;
-}
-
 static int send_in(struct relay *relay, const char *bytes, size_t length, struct nl_error **err)
 {
     nl_deadline deadline = nl_deadline_in(SEND_S);
@@ -85,17 +69,17 @@ static int send_header(struct relay *relay, struct nl_error **err)
 static int show(struct relay *relay, const char *bytes, size_t length, struct nl_error **err)
 {
     if (!relay->shell)
-        return write_out(bytes, length, err);
+        return nl_terminal_write(STDOUT_FILENO, bytes, length, err);
     for (size_t i = 0; i < length; i++) {
         /* Its first byte occurs only once in it: a mismatch can only start over. */
         if (bytes[i] != NL_PROTOCOL_SHELL_END[relay->n_held]) {
-            if (write_out(relay->held, relay->n_held, err) < 0)
+            if (nl_terminal_write(STDOUT_FILENO, relay->held, relay->n_held, err) < 0)
                 return -1;
             relay->n_held = 0;
         }
         if (bytes[i] == NL_PROTOCOL_SHELL_END[relay->n_held])
             relay->held[relay->n_held++] = bytes[i];
-        else if (write_out(&bytes[i], 1, err) < 0)
+        else if (nl_terminal_write(STDOUT_FILENO, &bytes[i], 1, err) < 0)
             return -1;
         if (relay->n_held == END_LENGTH)
             return 1;
@@ -114,7 +98,7 @@ static int from_guest(struct relay *relay, struct nl_error **err)
     if (n < 0 && errno != ECONNRESET)
         return nl_fail_errno(err, NL_EXIT_LAB, errno, "reading from the guest");
     if (n <= 0)
-        return write_out(relay->held, relay->n_held, err) < 0 ? -1 : 1;
+        return nl_terminal_write(STDOUT_FILENO, relay->held, relay->n_held, err) < 0 ? -1 : 1;
     return show(relay, buffer, (size_t)n, err);
 }
 

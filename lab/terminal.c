@@ -2,14 +2,19 @@
  * terminal.c - raw mode and its end; see terminal.h.
  */
 #include "terminal.h"
+#include "deadline.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <termios.h>
+
+/* How often a stream that takes nothing is looked at for an interrupt. */
+#define LOOK_MS 500
 
 static struct termios saved;
 static struct termios raw;
@@ -26,6 +31,26 @@ static struct sigaction before_winch;
 bool nl_terminal_present(void)
 {
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+int nl_terminal_write(int fd, const char *bytes, size_t length, struct nl_error **err)
+{
+    while (length > 0) {
+        struct pollfd room = {.fd = fd, .events = POLLOUT};
+        ssize_t n = write(fd, bytes, length);
+
+        if (n >= 0) {
+            bytes += n;
+            length -= (size_t)n;
+        } else if (errno == EAGAIN) {
+            poll(&room, 1, LOOK_MS);
+        } else if (errno != EINTR) {
+            return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write to the terminal");
+        }
+        if (length > 0 && nl_interrupt_check(err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 void nl_terminal_size(int *rows, int *columns)

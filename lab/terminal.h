@@ -18,6 +18,10 @@ bool nl_terminal_present(void);
 /* Rows and columns; 24 by 80 where that is not known. */
 void nl_terminal_size(int *rows, int *columns);
 
+/* Write all of it to FD, one of this process's standard streams. One that takes nothing for the
+   moment (Ctrl-S) is waited for until an interrupt. */
+int nl_terminal_write(int fd, const char *bytes, size_t length, struct nl_error **err);
+
 /* Raw mode, until nl_terminal_restore(), exit(), or a signal: one that would kill the process
    restores first, SIGTSTP restores and raw mode is back on SIGCONT. Signals that the program
    handles itself (nl_interrupt_catch) are left to it. Does nothing when there is no terminal. */
