@@ -3,6 +3,7 @@
  * its own, so that the runner needs neither libguestfs nor mmdebstrap.
  */
 #include "image.h"
+#include "folders.h"
 #include "image-plan.h"
 #include "paths.h"
 #include "process.h"
@@ -65,24 +66,9 @@ int nl_store_find_program(const char *name, char **path, struct nl_error **err)
 
 static int make_folders(const char *path, struct nl_error **err)
 {
-    cleanup_free char *copy = strdup(path);
-
-    if (!copy)
-        return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    for (char *c = copy + 1;; c++) {
-        char was = *c;
-
-        if (was && was != '/')
-            continue;
-        *c = '\0';
-        if (mkdir(copy, 0755) < 0 && errno != EEXIST) {
-            nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make the folder %s", copy);
-            return nl_hint(err, "choose another place for images with --store DIR");
-        }
-        *c = was;
-        if (!was)
-            return 0;
-    }
+    if (nl_make_folders(path, NL_EXIT_LAB, err) < 0)
+        return nl_hint(err, "choose another place for images with --store DIR");
+    return 0;
 }
 
 static int default_path(char **path, struct nl_error **err)
