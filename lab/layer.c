@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define CREATE_S 90.0
+#define RESUME_S 60.0
 #define END_S 3.0
 /* How long a domain that just ended may take to let its last words through. */
 #define LAST_WORDS_S 0.5
@@ -130,6 +130,13 @@ static int tick(void *data, struct nl_error **err)
     return nl_watch_glance(layer, &sight, err);
 }
 
+/* libvirt may have to probe QEMU first, and on a loaded machine an emulated layer takes its time:
+   the scenario's patience for a boot is its patience for this too. */
+static nl_deadline create_deadline(const struct nl_layer *layer)
+{
+    return nl_stack_deadline(layer->stack, layer->stack->scenario->timeouts.boot_s);
+}
+
 static int create(struct nl_layer *layer, struct nl_error **err)
 {
     cleanup_free char *xml = NULL;
@@ -138,15 +145,14 @@ static int create(struct nl_layer *layer, struct nl_error **err)
     if (nl_layer_domain(layer, &xml, &about, err) < 0)
         return -1;
     nl_document_layer_set(layer->stack->document, layer->index, "domain", about);
-    if (nl_virt_create(conn_below(layer), xml, nl_stack_deadline(layer->stack, CREATE_S),
-                       &layer->domain, err) < 0)
+    if (nl_virt_create(conn_below(layer), xml, create_deadline(layer), &layer->domain, err) < 0)
         return -1;
     if (nl_console_open(layer->domain, layer->console_file, &layer->console, err) < 0 ||
         nl_link_open_serial(layer->domain, NL_PROTOCOL_PORT, on_event, layer, &layer->link, err) <
             0)
         return -1;
     nl_layer_count_exits(layer, "created");
-    return nl_virt_resume(layer->domain, nl_stack_deadline(layer->stack, CREATE_S), err);
+    return nl_virt_resume(layer->domain, nl_stack_deadline(layer->stack, RESUME_S), err);
 }
 
 static int start_local(struct nl_layer *layer, struct nl_error **err)
@@ -227,7 +233,8 @@ static const struct step steps[] = {
 
 /* What is known of a failure in PHASE goes into the document: judged by what is seen of the guest,
    for the error alone only says what was waited for. */
-static void record_failure(struct nl_layer *layer, const char *phase, struct nl_error **err)
+static void record_failure(struct nl_layer *layer, const char *phase, bool timed_out,
+                           struct nl_error **err)
 {
     layer->state = NL_LAYER_FAILED;
     nl_document_layer_state(layer->stack->document, layer->index, NL_LAYER_FAILED);
@@ -237,7 +244,8 @@ static void record_failure(struct nl_layer *layer, const char *phase, struct nl_
         return;
     }
     nl_wrap(err, "%s, phase %s", layer->spec->name, phase);
-    nl_document_fail(layer->stack->document, layer->spec->name, phase, "refused", *err, NULL);
+    nl_document_fail(layer->stack->document, layer->spec->name, phase,
+                     timed_out ? "timeout" : "refused", *err, NULL);
 }
 
 static const char *describe(const struct nl_layer *layer)
@@ -255,6 +263,8 @@ int nl_layer_up(struct nl_layer *layer, struct nl_error **err)
     nl_progress_begin("%s (%s, %s)", layer->spec->name, layer->spec->image, describe(layer));
     layer->state = NL_LAYER_STARTING;
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        int64_t begin = nl_now_ms();
+        double patience = layer->stack->scenario->timeouts.boot_s;
         int phase, rc;
 
         if (steps[i].applies && !steps[i].applies(layer))
@@ -264,7 +274,7 @@ int nl_layer_up(struct nl_layer *layer, struct nl_error **err)
         rc = steps[i].run(layer, err);
         nl_document_phase_end(document, phase);
         if (rc < 0) {
-            record_failure(layer, steps[i].phase, err);
+            record_failure(layer, steps[i].phase, nl_now_ms() - begin >= patience * 1000, err);
             nl_progress_end("failed in phase %s", steps[i].phase);
             return -1;
         }
