@@ -108,11 +108,6 @@ static bool boots_another(const struct nl_layer *layer)
     return layer->hypervisor;
 }
 
-static bool is_guest_hypervisor(const struct nl_layer *layer)
-{
-    return layer->hypervisor && !layer->local;
-}
-
 /* Show on the progress line what the layer is busy with, and end a wait that is in vain. */
 static int tick(void *data, struct nl_error **err)
 {
@@ -223,10 +218,10 @@ static int take_facts(struct nl_layer *layer, struct nl_error **err)
 }
 
 static const struct step steps[] = {
-    {"create", create, is_guest},
+    {NL_PHASE_CREATE, create, is_guest},
     {"agent", start_local, is_local},
     {"kernel", greet, NULL},
-    {"services", wait_for_services, is_guest_hypervisor},
+    {"services", wait_for_services, is_guest},
     {"connect", connect_libvirt, boots_another},
     {"facts", take_facts, NULL},
 };
@@ -238,14 +233,9 @@ static void record_failure(struct nl_layer *layer, const char *phase, bool timed
 {
     layer->state = NL_LAYER_FAILED;
     nl_document_layer_state(layer->stack->document, layer->index, NL_LAYER_FAILED);
-    if (layer->domain && strcmp(phase, "create") != 0) {
+    if (layer->domain)
         nl_sleep(LAST_WORDS_S, NULL);
-        nl_watch_blame(layer, phase, err);
-        return;
-    }
-    nl_wrap(err, "%s, phase %s", layer->spec->name, phase);
-    nl_document_fail(layer->stack->document, layer->spec->name, phase,
-                     timed_out ? "timeout" : "refused", *err, NULL);
+    nl_watch_blame(layer, phase, err);
 }
 
 static const char *describe(const struct nl_layer *layer)
