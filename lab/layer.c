@@ -235,7 +235,7 @@ static void record_failure(struct nl_layer *layer, const char *phase, bool timed
     nl_document_layer_state(layer->stack->document, layer->index, NL_LAYER_FAILED);
     if (layer->domain)
         nl_sleep(LAST_WORDS_S, NULL);
-    nl_watch_blame(layer, phase, err);
+    nl_watch_blame(layer, phase, timed_out ? "timeout" : "refused", err);
 }
 
 static const char *describe(const struct nl_layer *layer)

@@ -156,18 +156,11 @@ void nl_watch_compare(const struct nl_look looks[2], struct nl_sight *sight)
         set_sight(sight, "hung", "nothing could be learned of its vCPU, and its console is silent");
 }
 
-static void judge(struct nl_layer *layer, struct nl_sight *sight)
+/* Two looks at a guest that nothing is known to be wrong with. */
+static void look_twice(struct nl_layer *layer, struct nl_sight *sight)
 {
-    cleanup_error struct nl_error *ignored = NULL;
     struct nl_look looks[2] = {0};
 
-    sight->layer = layer;
-    if (!layer->domain) {
-        set_sight(sight, "timeout", "its agent, a local process, does not answer");
-        return;
-    }
-    if (nl_watch_glance(layer, sight, &ignored) < 0 && sight->kind)
-        return;
     take_look(layer, &looks[0]);
     if (nl_sleep(LOOK_APART_S, NULL) == 0) {
         take_look(layer, &looks[1]);
@@ -179,7 +172,22 @@ static void judge(struct nl_layer *layer, struct nl_sight *sight)
     free(looks[1].registers);
 }
 
-int nl_watch_blame(struct nl_layer *layer, const char *phase, struct nl_error **err)
+/* STARTED: its guest has run. Before that the fault is not in it, but it may be further out. */
+static void judge(struct nl_layer *layer, bool started, struct nl_sight *sight)
+{
+    cleanup_error struct nl_error *ignored = NULL;
+
+    sight->layer = layer;
+    if (layer->local && layer->link)
+        set_sight(sight, "timeout", "its agent, a local process, does not answer");
+    else if (started && (nl_watch_glance(layer, sight, &ignored) == 0 || !sight->kind))
+        look_twice(layer, sight);
+    else if (!started && layer->index > 0)
+        nl_watch_glance(layer - 1, sight, &ignored);
+}
+
+int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
+                   struct nl_error **err)
 {
     struct nl_document *document = layer->stack->document;
     cleanup_sight struct nl_sight sight = {0};
@@ -188,10 +196,12 @@ int nl_watch_blame(struct nl_layer *layer, const char *phase, struct nl_error **
 
     if (nl_error_status(*err) == NL_EXIT_INTERRUPTED)
         return -1;
-    judge(layer, &sight);
+    judge(layer, layer->domain && strcmp(phase, NL_PHASE_CREATE) != 0, &sight);
+    if (!sight.kind)
+        sight.kind = kind;
     found = sight.layer;
     /* The wait may have ended because a glance saw the same. */
-    if (!strstr(nl_error_message(*err), sight.what ? sight.what : ""))
+    if (sight.what && !strstr(nl_error_message(*err), sight.what))
         nl_wrap(err, "%s is %s (%s)", found->spec->name, sight.kind, sight.what);
     nl_wrap(err, "%s, phase %s", layer->spec->name, phase);
     if (!strcmp(found->state, NL_LAYER_UP) && strcmp(sight.kind, "slow") != 0) {

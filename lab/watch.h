@@ -10,6 +10,9 @@
 
 #include "stack.h"
 
+/* The phase in which a guest's domain is made, but does not run yet. */
+#define NL_PHASE_CREATE "create"
+
 struct nl_sight {
     struct nl_layer *layer; /* whom it is about: the one asked for, or one further out */
     const char *kind;       /* "crashed", "gone", "hung", "slow": document.h's kinds of failure */
@@ -33,8 +36,10 @@ void nl_watch_compare(const struct nl_look looks[2], struct nl_sight *sight);
 
 /* A wait for LAYER in PHASE ended in *ERR: look for some seconds at which of the four it is, and
    put that into the error and the document. Without evidence of progress or death the answer says
-   so. An interrupt is nobody's failure. Returns -1. */
-int nl_watch_blame(struct nl_layer *layer, const char *phase, struct nl_error **err);
+   so. What it is where there is no guest yet to look at, and none further out has ended, the caller
+   knows: KIND. An interrupt is nobody's failure. Returns -1. */
+int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
+                   struct nl_error **err);
 
 void nl_sight_clear(struct nl_sight *sight);
 #define cleanup_sight NL_CLEANUP(nl_sight_clear)

@@ -85,7 +85,7 @@ static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_err
                     deadline, &result, err) < 0) {
         nl_wrap(err, "benchmark %s at %s", name, layer->spec->name);
         if (!has_answered(layer, deadline))
-            return nl_watch_blame(layer, "benchmarks", err);
+            return nl_watch_blame(layer, "benchmarks", "timeout", err);
         nl_document_fail(layer->stack->document, layer->spec->name, "benchmarks", "refused", *err,
                          NULL);
         return -1;
@@ -182,7 +182,7 @@ static int run_command(struct nl_stack *stack, size_t index, struct nl_error **e
         nl_error_free(err);
         return 0;
     }
-    return nl_watch_blame(layer, "commands", err);
+    return nl_watch_blame(layer, "commands", "timeout", err);
 }
 
 int nl_work_commands(struct nl_stack *stack, struct nl_error **err)

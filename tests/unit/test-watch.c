@@ -2,7 +2,9 @@
  * test-watch.c - telling a guest that hangs from one that is slow.
  */
 #include "watch.h"
+#include "dig.h"
 
+#include <libvirt/virterror.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -90,6 +92,96 @@ static void test_without_evidence_it_says_so(void **state)
            "RIP ?");
 }
 
+/* L0 with a domain of libvirt's test driver, which runs or has ended; L1 without one yet. */
+struct two {
+    struct nl_scenario scenario;
+    struct nl_layer_spec specs[2];
+    struct nl_layer layers[2];
+    struct nl_stack stack;
+    virConnectPtr conn;
+};
+
+static void two_open(struct two *two, bool l0_ended)
+{
+    cleanup_json json_t *scenario = json_pack("{s:[{}, {}]}", "layers");
+    char *argv[] = {(char *)"nestlab", NULL};
+
+    memset(two, 0, sizeof(*two));
+    two->specs[0].name = (char *)"L0";
+    two->specs[1].name = (char *)"L1";
+    two->stack.scenario = &two->scenario;
+    two->stack.layers = two->layers;
+    two->stack.n_layers = 2;
+    two->stack.deadline = nl_deadline_in(60);
+    assert_int_equal(nl_document_new(argv, scenario, "test", &two->stack.document, NULL), 0);
+    two->conn = virConnectOpen("test:///default");
+    assert_non_null(two->conn);
+    for (size_t i = 0; i < 2; i++) {
+        two->layers[i].stack = &two->stack;
+        two->layers[i].spec = &two->specs[i];
+        two->layers[i].index = i;
+        two->layers[i].state = NL_LAYER_UP;
+    }
+    two->layers[0].domain = virDomainLookupByName(two->conn, "test");
+    assert_non_null(two->layers[0].domain);
+    if (l0_ended)
+        assert_int_equal(virDomainDestroy(two->layers[0].domain), 0);
+}
+
+static void two_close(struct two *two)
+{
+    virDomainFree(two->layers[0].domain);
+    virConnectClose(two->conn);
+    nl_document_free(&two->stack.document);
+}
+
+static void ignore_error(void *data, virErrorPtr error)
+{
+    (void)data;
+    (void)error;
+}
+
+/* The domain of L1 could not be made: because its libvirt refused, or because L0 is gone. */
+static void test_a_failed_create_is_blamed_on_who_died(void **state)
+{
+    static const struct {
+        bool ended;
+        const char *layer, *kind, *state;
+    } known[] = {{false, "L1", "refused", NL_LAYER_UP}, {true, "L0", "gone", NL_LAYER_GONE}};
+
+    (void)state;
+    virSetErrorFunc(NULL, ignore_error);
+    for (size_t i = 0; i < 2; i++) {
+        cleanup_error struct nl_error *err = NULL;
+        const json_t *failure;
+        struct two two;
+
+        two_open(&two, known[i].ended);
+        nl_fail(&err, NL_EXIT_LAB, "creating the domain: cause unknown");
+        assert_int_equal(nl_watch_blame(&two.layers[1], NL_PHASE_CREATE, "refused", &err), -1);
+        failure = nl_dig(nl_document_json(two.stack.document), "failure");
+        assert_string_equal(nl_dig_string(failure, "layer", ""), known[i].layer);
+        assert_string_equal(nl_dig_string(failure, "kind", ""), known[i].kind);
+        assert_non_null(strstr(nl_dig_string(failure, "message", ""), "cause unknown"));
+        assert_string_equal(two.layers[0].state, known[i].state);
+        two_close(&two);
+    }
+}
+
+static void test_an_interrupt_is_nobodys_failure(void **state)
+{
+    cleanup_error struct nl_error *err = NULL;
+    struct two two;
+
+    (void)state;
+    two_open(&two, true);
+    nl_fail(&err, NL_EXIT_INTERRUPTED, "interrupted");
+    assert_int_equal(nl_watch_blame(&two.layers[1], NL_PHASE_CREATE, "refused", &err), -1);
+    assert_null(nl_dig(nl_document_json(two.stack.document), "failure"));
+    assert_string_equal(two.layers[0].state, NL_LAYER_UP);
+    two_close(&two);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +192,8 @@ int main(void)
         cmocka_unit_test(test_one_count_is_no_movement),
         cmocka_unit_test(test_halted_is_told_from_stuck),
         cmocka_unit_test(test_without_evidence_it_says_so),
+        cmocka_unit_test(test_a_failed_create_is_blamed_on_who_died),
+        cmocka_unit_test(test_an_interrupt_is_nobodys_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
