@@ -229,7 +229,8 @@ void nl_document_l0(struct nl_document *document, const char *asked, const char 
 
 void nl_document_host(struct nl_document *document, const char *key, json_t *value)
 {
-    put(document, json_object_get(json_object_get(document->root, "run"), "host"), key, value);
+    if (value)
+        put(document, json_object_get(json_object_get(document->root, "run"), "host"), key, value);
 }
 
 void nl_document_layer_state(struct nl_document *document, size_t layer, const char *state)

@@ -40,7 +40,7 @@ void nl_document_l0(struct nl_document *document, const char *asked, const char 
                     const char *why);
 
 /* run.host.KEY, beyond what nl_document_new found out itself (kernel, cpu, cpus, memory_mib):
-   "qemu", "libvirt". VALUE is consumed. */
+   "qemu", "libvirt". VALUE is consumed; NULL: it is not known, and left out. */
 void nl_document_host(struct nl_document *document, const char *key, json_t *value);
 
 /* States of a layer. */

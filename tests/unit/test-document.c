@@ -223,6 +223,18 @@ static void test_interrupt_is_no_failure(void **state)
     assert_true(nl_dig_is(nl_document_json(document), "verdict.status", "interrupted"));
 }
 
+static void test_an_unknown_host_fact_is_absent(void **state)
+{
+    cleanup_document struct nl_document *document = new_document(1);
+    cleanup_error struct nl_error *err = NULL;
+
+    (void)state;
+    nl_document_host(document, "libvirt", NULL);
+    assert_null(nl_dig(nl_document_json(document), "run.host.libvirt"));
+    assert_int_equal(nl_document_save(document, in_folder("a.json"), &err), 0);
+    unlink(in_folder("a.json"));
+}
+
 /* Default checks are off here, so that no check at all would be a pass. */
 static void test_without_its_checks_a_run_proves_nothing(void **state)
 {
@@ -470,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_first_failure_stays),
         cmocka_unit_test(test_next_step),
         cmocka_unit_test(test_interrupt_is_no_failure),
+        cmocka_unit_test(test_an_unknown_host_fact_is_absent),
         cmocka_unit_test(test_without_its_checks_a_run_proves_nothing),
         cmocka_unit_test(test_unknown_exit_is_no_success),
         cmocka_unit_test(test_judge),
