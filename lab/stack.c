@@ -154,7 +154,10 @@ static int start_libvirt(struct nl_stack *stack, struct nl_error **err)
     if (nl_virt_start(log, err) < 0 || nl_warm_stage_host(stack, root, err) < 0)
         return -1;
     nl_document_host(stack->document, "libvirt", nl_virt_library_version());
-    return nl_virt_open_embed(root, &stack->base, err);
+    if (nl_virt_open_embed(root, &stack->base, err) < 0)
+        return -1;
+    nl_document_host(stack->document, "qemu", nl_virt_qemu_version(stack->base));
+    return 0;
 }
 
 static int prepare(struct nl_stack *stack, struct nl_error **err)

@@ -391,11 +391,34 @@ void nl_virt_close(virConnectPtr *conn)
     nl_interrupt_shield(false);
 }
 
+static json_t *version_text(unsigned long version)
+{
+    return json_sprintf("%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000);
+}
+
 json_t *nl_virt_library_version(void)
 {
     unsigned long version = 0;
 
-    if (virGetVersion(&version, NULL, NULL) < 0)
+    return virGetVersion(&version, NULL, NULL) < 0 ? NULL : version_text(version);
+}
+
+static void run_version(struct virt_call *call)
+{
+    unsigned long version = 0;
+
+    call->failed = virConnectGetVersion(call->conn, &version) < 0;
+    if (!call->failed)
+        call->json = version_text(version);
+}
+
+json_t *nl_virt_qemu_version(virConnectPtr conn)
+{
+    cleanup_call struct virt_call *call = new_call(run_version, conn, NULL, NULL);
+    cleanup_error struct nl_error *ignored = NULL;
+
+    /* QEMU may have to be probed first. */
+    if (perform(&call, nl_deadline_in(60), "asking for QEMU's version", &ignored) < 0)
         return NULL;
-    return json_sprintf("%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000);
+    return nl_steal(&call->json);
 }

@@ -53,4 +53,7 @@ void nl_virt_close(virConnectPtr *conn);
    where it logs when it is first called. */
 json_t *nl_virt_library_version(void);
 
+/* The version of the QEMU that CONN starts by default, likewise. */
+json_t *nl_virt_qemu_version(virConnectPtr conn);
+
 #endif
