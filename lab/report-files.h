@@ -10,7 +10,7 @@
    before the document is written. */
 int nl_report_logs(struct nl_document *document, const char *out, struct nl_error **err);
 
-/* Write OUT/document.json and OUT/junit.xml. */
+/* Write OUT/document.json and OUT/junit.xml; the second also when the first cannot be written. */
 int nl_report_files(const struct nl_document *document, const char *out, struct nl_error **err);
 
 #endif

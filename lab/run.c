@@ -170,6 +170,7 @@ static void take_down(struct run *run)
 static enum nl_exit conclude(struct run *run)
 {
     cleanup_error struct nl_error *err = NULL;
+    int rc;
 
     /* Neither failure keeps the other from being told, or the document from being judged. */
     if (nl_report_logs(run->document, run->out, &err) < 0) {
@@ -181,14 +182,14 @@ static enum nl_exit conclude(struct run *run)
         nl_error_print(err);
         nl_error_free(&err);
     }
-    if (nl_report_files(run->document, run->out, &err) < 0) {
+    rc = nl_report_files(run->document, run->out, &err);
+    if (rc < 0)
         nl_error_print(err);
-        return NL_EXIT_LAB;
-    }
-    printf("document.json, junit.xml, consoles and kernel logs: %s\n\n", run->out);
+    else
+        printf("document.json, junit.xml, consoles and kernel logs: %s\n\n", run->out);
     nl_report_text(nl_document_json(run->document), stdout, nl_report_wants_colour(stdout));
     fflush(stdout);
-    return nl_document_exit(nl_document_json(run->document));
+    return rc < 0 ? NL_EXIT_LAB : nl_document_exit(nl_document_json(run->document));
 }
 
 /* In a keeper: the run is over, the stack stays until somebody asks for its end. */
