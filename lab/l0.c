@@ -84,6 +84,7 @@ static const char *why_not_local(const json_t *facts, const char **hint, char *b
 int nl_l0_choose(const char *asked, const char *agent, bool *local, char **why,
                  struct nl_error **err)
 {
+    cleanup_error struct nl_error *looking = NULL;
     cleanup_json json_t *facts = NULL;
     const char *hint = NULL;
     const char *reason;
@@ -94,13 +95,15 @@ int nl_l0_choose(const char *asked, const char *agent, bool *local, char **why,
         *why = strdup("asked for");
         return *why ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
     }
-    if (local_facts(agent, &facts, err) < 0) {
-        nl_wrap(err, "looking at this machine's KVM");
-        if (!strcmp(asked, "local") || nl_interrupted())
+    if (local_facts(agent, &facts, &looking) < 0) {
+        nl_wrap(&looking, "looking at this machine's KVM");
+        if (!strcmp(asked, "local") || nl_interrupted()) {
+            if (err)
+                *err = nl_steal(&looking);
             return -1;
+        }
         /* An emulated L0 needs nothing of this machine's KVM. */
-        *why = strdup(nl_error_message(*err));
-        nl_error_free(err);
+        *why = strdup(nl_error_message(looking));
         return *why ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
     }
     reason = why_not_local(facts, &hint, buffer, sizeof(buffer));

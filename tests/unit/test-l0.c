@@ -82,6 +82,8 @@ static void test_auto_does_without_facts(void **state)
     assert_false(local);
     assert_null(err);
     assert_non_null(strstr(why, "printed no JSON"));
+    free(nl_steal(&why));
+    assert_int_equal(nl_l0_choose("auto", agent, &local, &why, NULL), 0);
     assert_int_equal(nl_l0_choose("local", agent, &local, &why, &err), -1);
 }
 
