@@ -325,10 +325,10 @@ static int unpack_reply(const json_t *reply, json_t **result, struct nl_error **
 
     if (json_is_true(json_object_get(reply, "ok"))) {
         /* Every operation answers with an object: who reads it need not look again. */
-        if (!json_is_object(value))
+        if (value && !json_is_object(value))
             return nl_fail(err, NL_EXIT_LAB, "the agent's answer is no JSON object");
         if (result)
-            *result = json_incref(value);
+            *result = value ? json_incref(value) : json_object();
         return 0;
     }
     nl_fail(err, NL_EXIT_LAB, "the agent refused: %s", message ? message : "no reason given");

@@ -72,10 +72,10 @@ static void answer_overlong(json_int_t id)
 
 static void answer_longest(json_int_t id)
 {
-    int head = printf("{\"id\":%lld,\"ok\":true,\"result\":\"", (long long)id);
+    int head = printf("{\"id\":%lld,\"ok\":true,\"result\":{\"text\":\"", (long long)id);
 
-    say_many('x', NL_PROTOCOL_LINE_MAX - (size_t)head - 2);
-    say("\"}\n");
+    say_many('x', NL_PROTOCOL_LINE_MAX - (size_t)head - 3);
+    say("\"}}\n");
 }
 
 static void answer_events(json_int_t id)
