@@ -47,6 +47,26 @@ static const char *shutoff_reason(int reason)
     return names[reason];
 }
 
+/* LAYER's libvirt does not answer: is the layer that it runs in lost, or it alone? */
+static int glance_outward(struct nl_layer *layer, struct nl_sight *sight, struct nl_error **err)
+{
+    cleanup_free char *trouble = NULL;
+
+    if (layer->index == 0)
+        return 0;
+    layer--;
+    if (nl_watch_glance(layer, sight, err) < 0)
+        return -1;
+    pthread_mutex_lock(&layer->lock);
+    trouble = layer->trouble ? strdup(layer->trouble) : NULL;
+    pthread_mutex_unlock(&layer->lock);
+    if (!trouble)
+        return 0;
+    set_sight(sight, "error", "its agent said: %s", trouble);
+    sight->layer = layer;
+    return nl_fail(err, NL_EXIT_LAB, "%s is in trouble: %s", layer->spec->name, trouble);
+}
+
 int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_error **err)
 {
     cleanup_error struct nl_error *ignored = NULL;
@@ -62,8 +82,7 @@ int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_er
                0) {
         if (nl_interrupt_check(err) < 0)
             return -1;
-        /* The libvirt that runs it does not answer. */
-        return layer->index > 0 ? nl_watch_glance(layer - 1, sight, err) : 0;
+        return glance_outward(layer, sight, err);
     } else if (state == VIR_DOMAIN_SHUTOFF || state == VIR_DOMAIN_SHUTDOWN) {
         set_sight(sight, "gone", "its domain ended %s", shutoff_reason(reason));
     } else if (state == VIR_DOMAIN_CRASHED) {
@@ -159,17 +178,33 @@ void nl_watch_compare(const struct nl_look looks[2], struct nl_sight *sight)
 /* Two looks at a guest that nothing is known to be wrong with. */
 static void look_twice(struct nl_layer *layer, struct nl_sight *sight)
 {
+    cleanup_error struct nl_error *ignored = NULL;
     struct nl_look looks[2] = {0};
 
     take_look(layer, &looks[0]);
     if (nl_sleep(LOOK_APART_S, NULL) == 0) {
         take_look(layer, &looks[1]);
-        nl_watch_compare(looks, sight);
+        /* libvirt learns of its QEMU's end later than those who talked to its guest. */
+        if (nl_watch_glance(layer, sight, &ignored) == 0 || !sight->kind)
+            nl_watch_compare(looks, sight);
     } else {
         set_sight(sight, "timeout", "interrupted while looking");
     }
     free(looks[0].registers);
     free(looks[1].registers);
+}
+
+/* At the layers around one that has not run yet. libvirt may hear of a layer's end a moment after
+   its agent's stream has ended. */
+static void look_outward(struct nl_layer *layer, struct nl_sight *sight)
+{
+    cleanup_error struct nl_error *ignored = NULL;
+    struct nl_layer *outer = layer - 1;
+
+    if (nl_watch_glance(outer, sight, &ignored) < 0 || !outer->link || nl_link_alive(outer->link))
+        return;
+    if (nl_sleep(LOOK_APART_S, &ignored) == 0)
+        nl_watch_glance(outer, sight, &ignored);
 }
 
 /* STARTED: its guest has run. Before that the fault is not in it, but it may be further out. */
@@ -183,7 +218,13 @@ static void judge(struct nl_layer *layer, bool started, struct nl_sight *sight)
     else if (started && (nl_watch_glance(layer, sight, &ignored) == 0 || !sight->kind))
         look_twice(layer, sight);
     else if (!started && layer->index > 0)
-        nl_watch_glance(layer - 1, sight, &ignored);
+        look_outward(layer, sight);
+}
+
+/* Whether the layer itself came to its end, and not what it runs for us, or our patience. */
+static bool is_lost(const struct nl_sight *sight)
+{
+    return strcmp(sight->kind, "slow") != 0 && strcmp(sight->kind, "error") != 0;
 }
 
 int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
@@ -202,9 +243,10 @@ int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
     found = sight.layer;
     /* The wait may have ended because a glance saw the same. */
     if (sight.what && !strstr(nl_error_message(*err), sight.what))
-        nl_wrap(err, "%s is %s (%s)", found->spec->name, sight.kind, sight.what);
+        nl_wrap(err, "%s is %s (%s)", found->spec->name,
+                strcmp(sight.kind, "error") ? sight.kind : "in trouble", sight.what);
     nl_wrap(err, "%s, phase %s", layer->spec->name, phase);
-    if (!strcmp(found->state, NL_LAYER_UP) && strcmp(sight.kind, "slow") != 0) {
+    if (!strcmp(found->state, NL_LAYER_UP) && is_lost(&sight)) {
         found->state = NL_LAYER_GONE;
         nl_document_layer_state(document, found->index, found->state);
     }

@@ -197,6 +197,14 @@ int nl_work_commands(struct nl_stack *stack, struct nl_error **err)
     return 0;
 }
 
+/* A layer that is lost only now, at the end. What failed before has been blamed already. */
+static void blame_lost(struct nl_layer *layer, struct nl_error **err)
+{
+    if (!nl_link_alive(layer->link) &&
+        !json_is_object(json_object_get(nl_document_json(layer->stack->document), "failure")))
+        nl_watch_blame(layer, "collect", "error", err);
+}
+
 int nl_work_collect(struct nl_stack *stack, struct nl_error **err)
 {
     cleanup_free char *root = nl_rundir_file(stack->rundir, "embed");
@@ -212,8 +220,11 @@ int nl_work_collect(struct nl_stack *stack, struct nl_error **err)
             continue;
         nl_progress_update("%s", layer->spec->name);
         nl_layer_count_exits(layer, "end");
-        if (nl_layer_read_log(layer, &one) < 0 && !first)
-            first = nl_steal(&one);
+        if (nl_layer_read_log(layer, &one) < 0) {
+            blame_lost(layer, &one);
+            if (!first)
+                first = nl_steal(&one);
+        }
         if (i + 1 < stack->n_layers && is_in_state(&stack->layers[i + 1], NL_LAYER_UP))
             nl_warm_keep(layer);
     }

@@ -168,6 +168,34 @@ static void test_a_failed_create_is_blamed_on_who_died(void **state)
     }
 }
 
+static void *end_soon(void *domain)
+{
+    usleep(500 * 1000);
+    virDomainDestroy(domain);
+    return NULL;
+}
+
+/* libvirt may say that a domain runs when its QEMU is dead already. */
+static void test_a_domain_that_ends_while_looked_at_is_gone(void **state)
+{
+    cleanup_error struct nl_error *err = NULL;
+    const json_t *failure;
+    pthread_t thread;
+    struct two two;
+
+    (void)state;
+    virSetErrorFunc(NULL, ignore_error);
+    two_open(&two, false);
+    assert_int_equal(pthread_create(&thread, NULL, end_soon, two.layers[0].domain), 0);
+    nl_fail(&err, NL_EXIT_LAB, "the agent's stream ended");
+    assert_int_equal(nl_watch_blame(&two.layers[0], "kernel", "timeout", &err), -1);
+    pthread_join(thread, NULL);
+    failure = nl_dig(nl_document_json(two.stack.document), "failure");
+    assert_string_equal(nl_dig_string(failure, "kind", ""), "gone");
+    assert_non_null(strstr(nl_dig_string(failure, "message", ""), "stream ended"));
+    two_close(&two);
+}
+
 static void test_an_interrupt_is_nobodys_failure(void **state)
 {
     cleanup_error struct nl_error *err = NULL;
@@ -193,6 +221,7 @@ int main(void)
         cmocka_unit_test(test_halted_is_told_from_stuck),
         cmocka_unit_test(test_without_evidence_it_says_so),
         cmocka_unit_test(test_a_failed_create_is_blamed_on_who_died),
+        cmocka_unit_test(test_a_domain_that_ends_while_looked_at_is_gone),
         cmocka_unit_test(test_an_interrupt_is_nobodys_failure),
     };
 
