@@ -225,8 +225,11 @@ int nl_virt_open_ssh(int port, const char *key, const char *known_hosts, nl_dead
         nl_error_free(err);
         if (perform(&call, deadline, "connecting to libvirt over SSH", err) == 0) {
             *conn = nl_steal(&call->new_conn);
-            /* A far end that hangs is noticed after 30 s; slow nested guests need that long. */
-            virConnectSetKeepAlive(*conn, 10, 3);
+            /* What a stream brings can stay unread in a libssh connection until something else
+               comes (replies of 0.1 s took 10 s, the interval then): so ask every second that
+               nothing comes. A far end that hangs is noticed after 30 s; slow nested guests need
+               that long. */
+            virConnectSetKeepAlive(*conn, 1, 30);
             return 0;
         }
         if (!call || nl_deadline_left_ms(deadline) < 1000)
