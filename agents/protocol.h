@@ -10,6 +10,8 @@
  *   event     {"event": "phase", "name": "services", "uptime_s": 3.21}      (no id; unasked)
  *             {"event": "ready", "uptime_s": 6.02, "services": {"sshd": true, "libvirtd": true}}
  *             {"event": "trouble", "name": "libvirtd", "message": "..."}
+ *             {"event": "trouble", "name": "agent", ...}: what answers died and was started again;
+ *             the question under way will not be answered
  *             {"event": "heartbeat", "uptime_s": 12.0}                       (only when asked for)
  *
  * Requests are answered in order, one at a time. A line that is not a request is answered with

@@ -110,7 +110,8 @@ static void helper_ended(struct helper *helper, int status)
         return;
     snprintf(message, sizeof(message), "%s ended with wait status 0x%x%s", helper->name,
              (unsigned)status, helper->starts > RESTARTS_MAX ? " too often" : ", restarted");
-    agent_news_trouble("agent", message);
+    /* "agent" tells the runner that nobody answers the question that is open. */
+    agent_news_trouble(helper->run == serve_link ? "agent" : helper->name, message);
     report_status();
     if (helper->starts <= RESTARTS_MAX)
         helper->restart_ms = agent_now_ms() + RESTART_PAUSE_MS;

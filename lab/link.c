@@ -42,6 +42,7 @@ struct nl_link {
     json_int_t next_id;
     json_int_t first_id; /* replies to these are welcome: first_id <= id < next_id */
     bool open;           /* a question is open */
+    bool greeting;       /* it is a hello, which is repeated until it is answered */
     json_t *reply;
     bool ended;
     char *end_reason;
@@ -60,6 +61,25 @@ static void handle_reply(struct nl_link *link, json_t *object)
     pthread_mutex_unlock(&link->lock);
 }
 
+/* The process that was to answer is dead and a new one is there, which knows nothing of the
+   question: so this is the answer. */
+static void handle_restart(struct nl_link *link, const json_t *event)
+{
+    const char *kind = json_string_value(json_object_get(event, "event"));
+    const char *name = json_string_value(json_object_get(event, "name"));
+    const char *message = json_string_value(json_object_get(event, "message"));
+
+    if (strcmp(kind, "trouble") != 0 || !name || strcmp(name, "agent") != 0)
+        return;
+    pthread_mutex_lock(&link->lock);
+    if (link->open && !link->greeting && !link->reply) {
+        link->reply = json_pack("{s:b, s:{s:o}}", "ok", 0, "error", "message",
+                                json_sprintf("it died over it: %s", message ? message : "?"));
+        eventfd_write(link->wake_fd, 1);
+    }
+    pthread_mutex_unlock(&link->lock);
+}
+
 static void handle_line(struct nl_link *link)
 {
     const char *start = link->length ? memchr(link->line, '{', link->length) : NULL;
@@ -70,9 +90,12 @@ static void handle_line(struct nl_link *link)
     object = json_loadb(start, link->length - (size_t)(start - link->line), 0, NULL);
     if (!json_is_object(object))
         return;
-    if (!json_is_string(json_object_get(object, "event")))
+    if (!json_is_string(json_object_get(object, "event"))) {
         handle_reply(link, object);
-    else if (link->on_event)
+        return;
+    }
+    handle_restart(link, object);
+    if (link->on_event)
         link->on_event(object, link->data);
 }
 
@@ -255,13 +278,14 @@ static int send_request(struct nl_link *link, const char *op, const json_t *argu
     return nl_pump_send(link->pump, line, (size_t)length, err);
 }
 
-static void open_question(struct nl_link *link)
+static void open_question(struct nl_link *link, bool greeting)
 {
     eventfd_t count;
 
     pthread_mutex_lock(&link->lock);
     link->first_id = link->next_id;
     link->open = true;
+    link->greeting = greeting;
     if (eventfd_read(link->wake_fd, &count) < 0)
         count = 0;
     pthread_mutex_unlock(&link->lock);
@@ -355,7 +379,7 @@ int nl_link_ask(struct nl_link *link, const char *op, json_t *arguments, nl_dead
 
     if (lock_asking(link, deadline, err) < 0)
         return nl_wrap(err, "asking for %s", op);
-    open_question(link);
+    open_question(link, false);
     rc = send_request(link, op, owned, false, err);
     if (rc == 0)
         rc = await_reply(link, deadline, &reply, err);
@@ -427,7 +451,7 @@ int nl_link_hello(struct nl_link *link, nl_deadline deadline,
 
     if (lock_asking(link, deadline, err) < 0)
         return nl_wrap(err, "asking for hello");
-    open_question(link);
+    open_question(link, true);
     rc = greet(link, deadline, tick, data, &reply, err);
     if (rc == 1)
         rc = unpack_reply(reply, result, err);

@@ -47,6 +47,15 @@ static void answer_late(json_int_t id)
     reply(id, "late");
 }
 
+/* A helper's trouble is no answer, the agent's own is. */
+static void answer_by_dying(json_int_t id)
+{
+    (void)id;
+    say("{\"event\":\"trouble\",\"name\":\"shell\",\"message\":\"gone\"}\n");
+    usleep(100 * 1000);
+    say("{\"event\":\"trouble\",\"name\":\"agent\",\"message\":\"signal 9, restarted\"}\n");
+}
+
 static void answer_noise(json_int_t id)
 {
     say("[    0.000000] Linux version {oops\n\n{\"id\": "
@@ -134,6 +143,7 @@ static const struct {
     {"late", answer_late},       {"noise", answer_noise},    {"overlong", answer_overlong},
     {"longest", answer_longest}, {"events", answer_events},  {"refuse", answer_refuse},
     {"half", answer_half},       {"silent", answer_nothing}, {"no-result", answer_no_result},
+    {"die", answer_by_dying},
 };
 
 static void answer(const json_t *request)

@@ -281,6 +281,16 @@ static void test_hello_takes_the_first_answer(void **state)
     assert_true(nl_now_ms() - start < 3200);
 }
 
+/* Not after the deadline, which may be minutes away; and the new agent answers the next one. */
+static void test_an_agent_that_dies_does_not_answer(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+
+    (void)state;
+    assert_fails(link, "die", 30, "signal 9, restarted");
+    assert_says(link, "late", 5, "late");
+}
+
 static void test_hello_ends(void **state)
 {
     cleanup_link struct nl_link *link = open_link("deaf", NULL, NULL);
@@ -395,6 +405,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_too_long_a_question),
         cmocka_unit_test(test_hello_is_repeated),
         cmocka_unit_test(test_hello_takes_the_first_answer),
+        cmocka_unit_test(test_an_agent_that_dies_does_not_answer),
         cmocka_unit_test(test_hello_ends),
         cmocka_unit_test(test_put_file),
         cmocka_unit_test(test_no_agent),
