@@ -37,7 +37,8 @@ static const struct {
      "the CPU that this layer asks for needs what the layer below does not offer: compare with "
      "`nestlab run --cpu LN=host-passthrough`"},
     {"unable to find any emulator", "install qemu-system-x86 in the layer below"},
-    {"Cannot check QEMU binary", "the QEMU named by `emulator` does not exist in the layer below"},
+    {"Cannot check QEMU binary", "the layer's `qemu` does not exist in the layer below"},
+    {"Failed to start QEMU binary", "the layer's `qemu` is no QEMU that runs in the layer below"},
     {"UNIX socket path", "use a shorter run folder: set NESTLAB_RUNS to a short absolute path"},
     {"Cannot allocate memory", "give the layer below more memory (`--memory LN=...`)"},
     {"cannot set up guest memory", "give the layer below more memory (`--memory LN=...`)"},
