@@ -42,7 +42,7 @@ static void replace(char **text, const char *value)
    for the checks to judge. */
 static bool is_fatal(const char *name)
 {
-    static const char *const fatal[] = {"root disk", "sshd", "libvirtd", "agent"};
+    static const char *const fatal[] = {"root disk", "sshd", "libvirtd"};
 
     for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
         if (!strcmp(name, fatal[i]))

@@ -1,0 +1,29 @@
+#!/bin/bash
+# benchmarks at every layer become a slowdown; two scenarios in one run; a second run makes no image
+. "$(dirname "$0")/lib.sh"
+
+cat >"$work/measure.json" <<'EOF'
+{
+  "name": "measure",
+  "layers": [{"image": "hypervisor"}, {"image": "leaf"}],
+  "benchmarks": {"names": ["cpuid", "syscall", "ipi", "disk-read"], "samples": 10, "budget_s": 2}
+}
+EOF
+run both "$work/measure.json" scenarios/single.json
+expect_status 0 both
+for document in 1-measure 2-single; do
+    [ -f "$work/both/$document/document.json" ] || problem "no document of $document"
+    expect_json "both/$document" '[.phases[] | select(.name == "images") | .seconds] | .[0] < 5' \
+        "images are there already"
+done
+expect_json both/1-measure '[.layers[].benchmarks[] | select(.name == "cpuid") | .samples | length] |
+    length == 2 and all(.[]; . >= 10)' "cpuid has at least 10 samples at each layer"
+expect_json both/1-measure '.slowdown[] | select(.benchmark == "cpuid") | .layers[1].to_l0 |
+    .ratio > 2 and .low <= .ratio and .ratio <= .high' "a cpuid at L1 costs more than at L0"
+expect_json both/1-measure '[.layers[].benchmarks[] | select(.name == "ipi")] |
+    all(.[]; .skipped and (.samples | length) == 0)' "with one vCPU there is no wake-up of another"
+expect_json both/1-measure '[.layers[].benchmarks[] | select(.name == "disk-read")] |
+    all(.[]; .skipped == null)' "the disk is measured in a leaf, too"
+expect_text "$work/both.txt" cpuid
+expect_nothing_left
+finish
