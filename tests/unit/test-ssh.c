@@ -8,6 +8,7 @@
 #include "ssh-server.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <pthread.h>
 #include <pty.h>
 #include <signal.h>
@@ -410,10 +411,33 @@ static int exit_of(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
+/* sshd gives a new terminal to the group tty, and gives up where it may not: as an ordinary user on
+   a devpts that is not mounted with that group already. */
+static void need_terminals(void)
+{
+    const struct group *tty = getgrnam("tty");
+    int pty = posix_openpt(O_RDWR | O_NOCTTY);
+    struct stat st;
+
+    if (geteuid() == 0) {
+        close(pty);
+        return;
+    }
+    if (pty < 0 || !tty || stat(ptsname(pty), &st) < 0 || st.st_gid != tty->gr_gid) {
+        print_message("skipped: /dev/pts is not mounted with the group tty, so that an ordinary "
+                      "user's sshd can make no terminal\n");
+        close(pty);
+        skip();
+    }
+    close(pty);
+}
+
 static void test_shell(void **state)
 {
     struct winsize size = {.ws_row = 44, .ws_col = 99};
     int pty;
+
+    need_terminals();
     pid_t pid = start_shell("stty size; echo term=$TERM; read a; echo got=$a; "
                             "read b; stty size; exit 7",
                             &pty);
@@ -435,6 +459,8 @@ static void test_shell(void **state)
 static void test_shell_is_left(void **state)
 {
     int pty;
+
+    need_terminals();
     pid_t pid = start_shell("echo ready; cat", &pty);
 
     (void)state;
@@ -449,6 +475,8 @@ static void test_shell_is_left(void **state)
 static void test_shell_is_interrupted(void **state)
 {
     int pty;
+
+    need_terminals();
     pid_t pid = start_shell("echo ready; sleep 30", &pty);
 
     (void)state;
