@@ -127,7 +127,6 @@ static void test_long_line(void **state)
 {
     struct fixture *f = *state;
     char *text = malloc(1000001);
-    cleanup_free char *last = NULL;
 
     memset(text, 'x', 1000000);
     text[1000000] = '\0';
