@@ -25,7 +25,7 @@ enum { OPTION_STORE = 0x100, OPTION_ENABLE_NESTING };
 
 static const struct argp_option common_options[] = {
     {"out", 'o', "DIR", 0, "Folder for document, reports and logs (default: nestlab-out/ID)", 0},
-    {"store", OPTION_STORE, "DIR", 0, "Folder of the image store (default: the XDG cache)", 0},
+    {"store", OPTION_STORE, "DIR", 0, "Folder of the image store (default: XDG cache)", 0},
     {"enable-nesting", OPTION_ENABLE_NESTING, NULL, 0,
      "Allow reloading this machine's KVM module with nested=1; it is put back afterwards", 0},
     {"quiet", 'q', NULL, 0, "No progress, only the report and errors", 0},
