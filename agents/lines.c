@@ -36,7 +36,8 @@ static void limit_partial(struct agent_lines *lines)
 
 enum agent_line agent_lines_next(struct agent_lines *lines, char **line, size_t *length)
 {
-    char *begin = lines->bytes + lines->start;
+    /* Without bytes there is no buffer yet, and no arithmetic on it. */
+    char *begin = lines->bytes ? lines->bytes + lines->start : NULL;
     char *end = lines->length > lines->scanned
                     ? memchr(begin + lines->scanned, '\n', lines->length - lines->scanned)
                     : NULL;

@@ -116,7 +116,7 @@ static int tick(void *data, struct nl_error **err)
     cleanup_free char *line = layer->console ? nl_console_last_line(layer->console) : NULL;
     NL_CLEANUP(nl_sight_clear) struct nl_sight sight = {0};
 
-    nl_progress_update("%s", busy ? busy : line ? line : "");
+    nl_progress_update("%s", busy ? busy : line && line[0] ? line : "the kernel boots");
     if (nl_interrupt_check(err) < 0)
         return -1;
     /* Asking the layer below costs it time: only when something points to an end. */

@@ -193,6 +193,7 @@ int nl_stack_up(struct nl_stack *stack, struct nl_error **err)
         }
     }
     for (size_t i = 0; i < stack->n_layers; i++) {
+        stack->layers[i].state = NL_LAYER_STARTING;
         if (nl_stack_save_state(stack, "starting", stack->layers[i].spec->name, err) < 0 ||
             nl_layer_up(&stack->layers[i], err) < 0)
             return -1;

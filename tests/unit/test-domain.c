@@ -36,6 +36,7 @@ static char *evaluate(const struct nl_domain *domain, const char *expression)
     xmlXPathContextPtr context;
     xmlXPathObjectPtr object;
     xmlDocPtr doc;
+    xmlChar *value;
     char *text;
 
     assert_int_equal(nl_domain_xml(domain, &xml, NULL), 0);
@@ -46,7 +47,9 @@ static char *evaluate(const struct nl_domain *domain, const char *expression)
                        BAD_CAST "http://libvirt.org/schemas/domain/qemu/1.0");
     object = xmlXPathEvalExpression(BAD_CAST expression, context);
     assert_non_null(object);
-    text = strdup((const char *)xmlXPathCastToString(object));
+    value = xmlXPathCastToString(object);
+    text = strdup((const char *)value);
+    xmlFree(value);
     xmlXPathFreeObject(object);
     xmlXPathFreeContext(context);
     xmlFreeDoc(doc);
