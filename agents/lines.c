@@ -36,11 +36,14 @@ static void limit_partial(struct agent_lines *lines)
 
 enum agent_line agent_lines_next(struct agent_lines *lines, char **line, size_t *length)
 {
-    /* Without bytes there is no buffer yet, and no arithmetic on it. */
-    char *begin = lines->bytes ? lines->bytes + lines->start : NULL;
-    char *end = lines->length > lines->scanned
-                    ? memchr(begin + lines->scanned, '\n', lines->length - lines->scanned)
-                    : NULL;
+    char *begin, *end;
+
+    if (!lines->bytes)
+        return AGENT_LINE_NONE; /* nothing came yet, and there is no buffer */
+    begin = lines->bytes + lines->start;
+    end = lines->length > lines->scanned
+              ? memchr(begin + lines->scanned, '\n', lines->length - lines->scanned)
+              : NULL;
 
     if (!end) {
         lines->scanned = lines->length;
