@@ -251,10 +251,9 @@ int nl_layer_up(struct nl_layer *layer, struct nl_error **err)
     struct nl_document *document = layer->stack->document;
 
     nl_progress_begin("%s (%s, %s)", layer->spec->name, layer->spec->image, describe(layer));
-    layer->state = NL_LAYER_STARTING;
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        int64_t begin = nl_now_ms();
         double patience = layer->stack->scenario->timeouts.boot_s;
+        double seconds;
         int phase, rc;
 
         if (steps[i].applies && !steps[i].applies(layer))
@@ -262,9 +261,9 @@ int nl_layer_up(struct nl_layer *layer, struct nl_error **err)
         nl_progress_update("%s", steps[i].phase);
         phase = nl_document_phase_begin(document, layer->spec->name, steps[i].phase);
         rc = steps[i].run(layer, err);
-        nl_document_phase_end(document, phase);
+        seconds = nl_document_phase_end(document, phase);
         if (rc < 0) {
-            record_failure(layer, steps[i].phase, nl_now_ms() - begin >= patience * 1000, err);
+            record_failure(layer, steps[i].phase, seconds >= patience, err);
             nl_progress_end("failed in phase %s", steps[i].phase);
             return -1;
         }
