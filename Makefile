@@ -10,7 +10,7 @@ WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototy
 CFLAGS ?= -O2 -g
 COMMON := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -DNL_VERSION='"$(VERSION)"' \
 	-DNL_PREFIX='"$(PREFIX)"'
-LAB_LIBS := libvirt libvirt-qemu libssh libcrypto jansson libxml-2.0
+LAB_LIBS := libvirt libvirt-qemu libssh libcrypto jansson libxml-2.0 libarchive libpcre2-8 libhs
 BUILDER_LIBS := libguestfs libssh libcrypto jansson libarchive
 # Expanded when used, so that `make help` and `make deps` work before the packages are there.
 LAB_CFLAGS = $(shell pkg-config --cflags $(LAB_LIBS))

@@ -81,6 +81,7 @@ static json_t *encode_field(const struct nl_field *field, const char *from)
     case NL_FIELD_RECORDS:
         return encode_records(field->record, *(char *const *)member, count);
     case NL_FIELD_PARAMETERS:
+    case NL_FIELD_OBJECT:
         return json_deep_copy(*(json_t *const *)member);
     case NL_FIELD_IGNORED:
     case NL_FIELD_TYPES:
@@ -113,7 +114,7 @@ static void release_field(const struct nl_field *field, char *what)
         *(char ***)member = NULL;
     } else if (field->type == NL_FIELD_RECORD) {
         nl_record_release(field->record, member);
-    } else if (field->type == NL_FIELD_PARAMETERS) {
+    } else if (field->type == NL_FIELD_PARAMETERS || field->type == NL_FIELD_OBJECT) {
         json_decref(*(json_t **)member);
         *(json_t **)member = NULL;
     } else if (field->type == NL_FIELD_RECORDS) {

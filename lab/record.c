@@ -364,12 +364,26 @@ static int decode_parameters(const struct nl_field *field, const struct nl_json_
     return *stored || !json_object_size(value) ? 0 : fail_memory(err);
 }
 
+static int decode_object(const struct nl_field *field, const struct nl_json_place *at,
+                         const json_t *value, void *member, void *into, struct nl_error **err)
+{
+    json_t **stored = member;
+
+    (void)field, (void)into;
+    if (!json_is_object(value))
+        return fail_type(err, at, "an object", value);
+    json_decref(*stored);
+    *stored = json_deep_copy(value);
+    return *stored ? 0 : fail_memory(err);
+}
+
 static decode_function *const decoders[NL_FIELD_TYPES] = {
     [NL_FIELD_IGNORED] = decode_ignored, [NL_FIELD_TEXT] = decode_text,
     [NL_FIELD_BOOL] = decode_bool,       [NL_FIELD_INT] = decode_int,
     [NL_FIELD_NUMBER] = decode_double,   [NL_FIELD_TEXTS] = decode_texts,
     [NL_FIELD_INTS] = decode_ints,       [NL_FIELD_RECORD] = decode_record,
     [NL_FIELD_RECORDS] = decode_records, [NL_FIELD_PARAMETERS] = decode_parameters,
+    [NL_FIELD_OBJECT] = decode_object,
 };
 
 int nl_field_decode(const struct nl_field *field, const struct nl_json_place *at,

@@ -20,6 +20,7 @@ enum nl_field_type {
     NL_FIELD_RECORD,     /* a structure inside the structure */
     NL_FIELD_RECORDS,    /* pointer to structures, and size_t */
     NL_FIELD_PARAMETERS, /* json_t *: object of objects of strings; NULL when empty */
+    NL_FIELD_OBJECT,     /* json_t *: any object, for its owner to look into; NULL when absent */
     NL_FIELD_TYPES
 };
 
