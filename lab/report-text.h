@@ -27,6 +27,7 @@ void nl_text_wrap(const struct nl_text *to, const char *text, int used, int inde
 /* A blank line and a section's title; NOTE (may be NULL) follows it. */
 void nl_text_section(const struct nl_text *to, const char *title, const char *note);
 
+void nl_text_diagnosis(const struct nl_text *to, const json_t *document);
 void nl_text_checks(const struct nl_text *to, const json_t *document);
 void nl_text_slowdown(const struct nl_text *to, const json_t *document);
 
