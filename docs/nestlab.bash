@@ -23,7 +23,7 @@ declare -gA _nestlab_options=(
 
 # Short options that take a value, by command: what follows one is no operand.
 declare -gA _nestlab_short_with_value=(
-    [run]=o [up]=o [shell]=rt [console]=rn [down]=r [gc]=s [build]=s [report]=j
+    [run]=os [up]=os [shell]=rt [console]=rn [down]=r [gc]=s [build]=s
 )
 
 # _nestlab_program WORD: the program that is being completed, as a path.
@@ -100,10 +100,9 @@ _nestlab_value()
     --run) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_running "$program" .id)" -- "$cur") ;;
     -[a-z])
         [[ ${_nestlab_short_with_value[$command]-} == *"${prev#-}"* ]] || return 1
-        case $command$prev in
-        run-o | up-o | gc-s | build-s) _filedir -d ;;
-        report-j) _filedir xml ;;
-        *-r) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_running "$program" .id)" -- "$cur") ;;
+        case $prev in
+        -o | -s) _filedir -d ;;
+        -r) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_running "$program" .id)" -- "$cur") ;;
         esac
         ;;
     *) return 1 ;;
@@ -118,9 +117,7 @@ _nestlab_scan()
     for ((i = 2; i < cword; i++)); do
         word=${words[i]}
         case $word in
-        --run | -r)
-            [[ $command == build ]] || id=${words[++i]-}
-            ;;
+        --run | -r) id=${words[++i]-} ;;
         --run=*) id=${word#*=} ;;
         --*=*) ;;
         --out | --store | --l0 | --depth | --timeout | --kernel | --modules | --kernel-arg | --deb | \

@@ -14,9 +14,12 @@ struct arguments {
     char **names;
 };
 
+enum { OPTION_REFRESH = 0x100 };
+
 static const struct argp_option options[] = {
-    {"store", 's', "DIR", 0, "Keep images in DIR (default: nestlab in the XDG cache folder)", 0},
-    {"refresh", 'r', NULL, 0, "Ask apt again which versions of the packages there are", 0},
+    NL_OPTION_STORE,
+    {"refresh", OPTION_REFRESH, NULL, 0, "Ask apt again which versions of the packages there are",
+     0},
     {"json", 'j', NULL, 0, "Print one JSON array that describes the images", 0},
     {0},
 };
@@ -29,7 +32,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case 's':
         arguments->store = value;
         return 0;
-    case 'r':
+    case OPTION_REFRESH:
         arguments->refresh = true;
         return 0;
     case 'j':
@@ -71,8 +74,7 @@ static int build(const struct arguments *arguments, struct nl_error **err)
     cleanup_json json_t *list = json_array();
     char **names = arguments->names;
 
-    if (nl_interrupt_catch(err) < 0 ||
-        nl_store_open(arguments->store, NULL, NULL, &store, err) < 0 ||
+    if (nl_store_open(arguments->store, NULL, NULL, &store, err) < 0 ||
         nl_store_recipes(store, &all, err) < 0)
         return -1;
     for (char **name = names && *names ? names : all; *name; name++)
@@ -96,6 +98,11 @@ int nl_cmd_build(int argc, char **argv)
     struct arguments arguments = {0};
     cleanup_error struct nl_error *err = NULL;
 
+    /* Before anything else: an interrupt at any time leads to the same exit status. */
+    if (nl_interrupt_catch(&err) < 0) {
+        nl_error_print(err);
+        return NL_EXIT_LAB;
+    }
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     if (build(&arguments, &err) < 0) {
         nl_error_print(err);

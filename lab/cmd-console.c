@@ -22,10 +22,12 @@ struct console_args {
     bool no_follow;
 };
 
+enum { OPTION_NO_FOLLOW = 0x100 };
+
 static const struct argp_option options[] = {
     {"run", 'r', "ID", 0, "The stack, by its id or the beginning of it", 0},
     {"lines", 'n', "N", 0, "How many of the last lines come first (default 20)", 0},
-    {"no-follow", 'q', NULL, 0, "Print those and end", 0},
+    {"no-follow", OPTION_NO_FOLLOW, NULL, 0, "Print those and end", 0},
     {0},
 };
 
@@ -45,7 +47,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "--lines takes a number from 0 to %d", LINES_MAX);
         args->lines = (int)lines;
         return 0;
-    case 'q':
+    case OPTION_NO_FOLLOW:
         args->no_follow = true;
         return 0;
     case ARGP_KEY_ARG:

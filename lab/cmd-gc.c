@@ -14,10 +14,12 @@ struct gc_args {
     bool json;
 };
 
+enum { OPTION_DRY_RUN = 0x100 };
+
 static const struct argp_option options[] = {
-    {"dry-run", 'n', NULL, 0, "Only say what would be removed", 0},
+    {"dry-run", OPTION_DRY_RUN, NULL, 0, "Only say what would be removed", 0},
     {"json", 'j', NULL, 0, "Print what was removed as JSON", 0},
-    {"store", 's', "DIR", 0, "The image store (default: nestlab in the XDG cache folder)", 0},
+    NL_OPTION_STORE,
     {0},
 };
 
@@ -26,7 +28,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     struct gc_args *args = state->input;
 
     switch (key) {
-    case 'n':
+    case OPTION_DRY_RUN:
         args->dry_run = true;
         return 0;
     case 'j':

@@ -19,7 +19,7 @@ struct options {
     const char *junit;
 };
 
-enum { KEY_TEXT = 't', KEY_JUNIT = 'j', KEY_CHECK = 'c' };
+enum { KEY_CHECK = 'c', KEY_TEXT = 0x100, KEY_JUNIT };
 
 static const struct argp_option option_table[] = {
     {"text", KEY_TEXT, NULL, 0, "Print the text report (the default, unless --junit is given)", 0},

@@ -21,11 +21,11 @@ struct run_args {
     int n_files;
 };
 
-enum { OPTION_STORE = 0x100, OPTION_ENABLE_NESTING };
+enum { OPTION_ENABLE_NESTING = 0x100 };
 
 static const struct argp_option common_options[] = {
     {"out", 'o', "DIR", 0, "Folder for document, reports and logs (default: nestlab-out/ID)", 0},
-    {"store", OPTION_STORE, "DIR", 0, "Folder of the image store (default: XDG cache)", 0},
+    NL_OPTION_STORE,
     {"enable-nesting", OPTION_ENABLE_NESTING, NULL, 0,
      "Allow reloading this machine's KVM module with nested=1; it is put back afterwards", 0},
     {"quiet", 'q', NULL, 0, "No progress, only the report and errors", 0},
@@ -54,7 +54,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
     case 'k':
         args->keep = true;
         return 0;
-    case OPTION_STORE:
+    case 's':
         args->store = arg;
         return 0;
     case OPTION_ENABLE_NESTING:
@@ -180,6 +180,17 @@ static enum nl_exit run_all(const struct run_args *args, char **argv)
     return worst;
 }
 
+/* From the first moment: an interrupt at any time leads to the same exit status. */
+static int catch_interrupts(void)
+{
+    cleanup_error struct nl_error *err = NULL;
+
+    if (nl_interrupt_catch(&err) == 0)
+        return 0;
+    nl_error_print(err);
+    return -1;
+}
+
 int nl_cmd_run(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -195,6 +206,8 @@ int nl_cmd_run(int argc, char **argv)
     struct run_args args = {.overrides = NL_OVERRIDE_ARGS_INIT};
     enum nl_exit status = NL_EXIT_PASSED;
 
+    if (catch_interrupts() < 0)
+        return NL_EXIT_LAB;
     if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
         status = NL_EXIT_REQUEST;
     else if (args.keep)
@@ -219,6 +232,8 @@ int nl_cmd_up(int argc, char **argv)
     struct run_args args = {.overrides = NL_OVERRIDE_ARGS_INIT, .keep = true};
     enum nl_exit status;
 
+    if (catch_interrupts() < 0)
+        return NL_EXIT_LAB;
     if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
         status = NL_EXIT_REQUEST;
     else

@@ -34,7 +34,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         args->n_files = state->argc - state->next;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
+        argp_error(state, "name a scenario to check, for example scenarios/nested-boot.json");
         return EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;

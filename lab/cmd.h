@@ -5,6 +5,13 @@
 #ifndef NL_CMD_H
 #define NL_CMD_H
 
+/* The options that several commands have, the same everywhere; a short option has one meaning in
+   all of nestlab. */
+#define NL_OPTION_STORE                                                                            \
+    {                                                                                              \
+        "store", 's', "DIR", 0, "Folder of the image store (default: XDG cache)", 0                \
+    }
+
 int nl_cmd_build(int argc, char **argv);
 int nl_cmd_validate(int argc, char **argv);
 int nl_cmd_run(int argc, char **argv);

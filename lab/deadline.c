@@ -14,6 +14,7 @@
 #include <time.h>
 
 static int interrupt_fd = -1;
+static pid_t interrupt_owner; /* the process that made it */
 static atomic_bool interrupted;
 static atomic_int shields;
 
@@ -58,10 +59,13 @@ int nl_interrupt_catch(struct nl_error **err)
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction old;
 
-    if (interrupt_fd < 0) {
-        interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (interrupt_fd < 0 || interrupt_owner != getpid()) {
+        /* What came before a fork is this process's news too, what comes after is not the other's.
+         */
+        interrupt_fd = eventfd(nl_interrupted() ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (interrupt_fd < 0)
             return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make an event descriptor");
+        interrupt_owner = getpid();
     }
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

@@ -23,7 +23,8 @@ nl_deadline nl_deadline_in(double seconds);
 int nl_deadline_left_ms(nl_deadline deadline);
 
 /* Catch SIGINT and SIGTERM from now on: they set a flag and make nl_interrupt_fd() readable for
-   good; SIGPIPE is ignored. A second SIGINT does not kill: teardown has its own deadline. */
+   good; SIGPIPE is ignored. A second SIGINT does not kill: teardown has its own deadline. A process
+   that was forked calls it again. */
 int nl_interrupt_catch(struct nl_error **err);
 
 bool nl_interrupted(void);

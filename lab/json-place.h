@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+struct nl_record;
+
 /* Where values come from. */
 struct nl_json_source {
     const char *name; /* the file's name as the user wrote it, or an option such as "--cpu L1=x" */
@@ -15,6 +17,7 @@ struct nl_json_source {
     size_t length;
     bool option;        /* one value of the command line: messages have no place within it */
     const char *folder; /* absolute; what relative file names are relative to */
+    const struct nl_record *whole; /* what the whole file is, to say where a key belongs; or NULL */
 };
 
 /* A value's place: a chain from the root, built on the stack while walking down. */

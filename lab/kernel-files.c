@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#define SETUP_SECTORS 0x1f1
+#define CODE_PARAGRAPHS 0x1f4 /* of 16 bytes, after the setup sectors */
 #define HEADER_MAGIC 0x202
 #define KERNEL_VERSION 0x20e
 
@@ -41,12 +43,30 @@ int nl_map_bzimage(const char *path, struct nl_mapped *file, struct nl_error **e
 {
     if (nl_map_file(path, file, err) < 0)
         return -1;
-    if (file->length < NL_BZIMAGE_HEADER_END ||
-        memcmp(file->bytes + HEADER_MAGIC, "HdrS", 4) != 0) {
-        nl_fail(err, NL_EXIT_REQUEST, "%s is not an x86 kernel image", path);
-        return nl_hint(err, "give the bzImage (arch/x86/boot/bzImage), not vmlinux");
-    }
-    return 0;
+    if (file->length >= NL_BZIMAGE_HEADER_END && memcmp(file->bytes + HEADER_MAGIC, "HdrS", 4) == 0)
+        return 0;
+    if (file->length > 4 && memcmp(file->bytes, "\177ELF", 4) == 0)
+        nl_fail(err, NL_EXIT_REQUEST, "%s is an ELF file (vmlinux?), not a bzImage", path);
+    else
+        nl_fail(err, NL_EXIT_REQUEST, "%s is not a bzImage", path);
+    return nl_hint(err, "a bzImage is an x86 kernel as it is booted: arch/x86/boot/bzImage");
+}
+
+int nl_kernel_check(const char *path, struct nl_error **err)
+{
+    cleanup_mapped struct nl_mapped file = {0};
+    size_t sectors, whole;
+
+    if (nl_map_bzimage(path, &file, err) < 0)
+        return -1;
+    /* A header without a number of setup sectors means 4. */
+    sectors = file.bytes[SETUP_SECTORS] ? file.bytes[SETUP_SECTORS] : 4;
+    whole = (sectors + 1) * 512 + (size_t)nl_le32(file.bytes + CODE_PARAGRAPHS) * 16;
+    if (file.length >= whole)
+        return 0;
+    nl_fail(err, NL_EXIT_REQUEST, "%s is cut short: it has %zu bytes, and by its header %zu", path,
+            file.length, whole);
+    return nl_hint(err, "copy or build it again");
 }
 
 int nl_kernel_release(const char *path, char **release, struct nl_error **err)

@@ -23,6 +23,9 @@ void nl_unmap(struct nl_mapped *file);
 #define NL_BZIMAGE_HEADER_END 0x250
 int nl_map_bzimage(const char *path, struct nl_mapped *file, struct nl_error **err);
 
+/* Is the file at PATH a bzImage, and as long as its header says? */
+int nl_kernel_check(const char *path, struct nl_error **err);
+
 static inline uint32_t nl_le16(const unsigned char *p)
 {
     return p[0] | (uint32_t)p[1] << 8;

@@ -35,7 +35,7 @@ static void print_help(FILE *out)
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].about);
-    fputs("\n`nestlab COMMAND --help` tells more; nestlab(1) is the manual.\n"
+    fputs("\n`nestlab help COMMAND` tells more; nestlab(1) is the manual.\n"
           "Exit status: 0 all checks passed, 1 a check failed, 2 the request was wrong, 3 the lab\n"
           "could not do it, 130 interrupted.\n",
           out);
@@ -59,14 +59,38 @@ static int unknown_command(const char *name)
     return NL_EXIT_REQUEST;
 }
 
+/* ARGV[0] is the command's name. */
 static int run_command(int argc, char **argv)
 {
     char name[64];
 
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(argv[0], commands[i].name) != 0)
+            continue;
+        /* argp takes the program's name for messages from argv[0]. */
+        snprintf(name, sizeof(name), "nestlab %s", commands[i].name);
+        argv[0] = name;
+        return commands[i].run(argc, argv);
+    }
+    return unknown_command(argv[0]);
+}
+
+/* `nestlab help COMMAND` is `nestlab COMMAND --help`. */
+static int help_on(char *command)
+{
+    char help[] = "--help";
+
+    return run_command(2, (char *[]){command, help, NULL});
+}
+
+static int run(int argc, char **argv)
+{
     if (argc < 2) {
         print_help(stderr);
         return NL_EXIT_REQUEST;
     }
+    if (!strcmp(argv[1], "help") && argc > 2)
+        return help_on(argv[2]);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         print_help(stdout);
         return NL_EXIT_PASSED;
@@ -75,20 +99,12 @@ static int run_command(int argc, char **argv)
         puts("nestlab " NL_VERSION);
         return NL_EXIT_PASSED;
     }
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        if (strcmp(argv[1], commands[i].name) != 0)
-            continue;
-        /* argp takes the program's name for messages from argv[0]. */
-        snprintf(name, sizeof(name), "nestlab %s", commands[i].name);
-        argv[1] = name;
-        return commands[i].run(argc - 1, argv + 1);
-    }
-    return unknown_command(argv[1]);
+    return run_command(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)
 {
     argp_err_exit_status = NL_EXIT_REQUEST;
     nl_streams_open();
-    return nl_streams_finish(run_command(argc, argv));
+    return nl_streams_finish(run(argc, argv));
 }

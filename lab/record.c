@@ -89,6 +89,17 @@ static int check_path(const struct nl_field *field, const struct nl_json_place *
     return 0;
 }
 
+static int inspect(const struct nl_field *field, const struct nl_json_place *at, const char *path,
+                   struct nl_error **err)
+{
+    cleanup_error struct nl_error *found = NULL;
+
+    if (!field->inspect || field->inspect(path, &found) == 0)
+        return 0;
+    nl_fail_at(err, at, "%s", nl_error_message(found));
+    return nl_error_hint(found) ? nl_hint(err, "%s", nl_error_hint(found)) : -1;
+}
+
 /* The string to store for VALUE, checked; the caller's. */
 static int decode_string(const struct nl_field *field, const struct nl_json_place *at,
                          const json_t *value, char **stored, struct nl_error **err)
@@ -119,7 +130,7 @@ static int decode_string(const struct nl_field *field, const struct nl_json_plac
         path = NULL;
     if (!path)
         return fail_memory(err);
-    if (check_path(field, at, path, err) < 0)
+    if (check_path(field, at, path, err) < 0 || inspect(field, at, path, err) < 0)
         return -1;
     *stored = nl_steal(&path);
     return 0;
@@ -400,34 +411,6 @@ const struct nl_field *nl_record_field(const struct nl_record *record, const cha
     return NULL;
 }
 
-static int fail_unknown(const struct nl_record *record, const struct nl_json_place *at,
-                        const char *key, struct nl_error **err)
-{
-    cleanup_free char *allowed = NULL;
-    cleanup_free const char **keys = NULL;
-    size_t size = 0, n = 0;
-    struct nl_json_place place = nl_json_key(at, key);
-
-    while (record->fields[n].key)
-        n++;
-    keys = calloc(n + 1, sizeof(*keys));
-    FILE *out = open_memstream(&allowed, &size);
-    if (!keys || !out) {
-        if (out)
-            fclose(out);
-        return fail_memory(err);
-    }
-    for (size_t i = 0; i < n; i++) {
-        keys[i] = record->fields[i].key;
-        fprintf(out, "%s%s", i ? ", " : "", keys[i]);
-    }
-    fclose(out);
-    const char *near = nl_suggest(key, keys);
-    nl_fail_at(err, &place, "is no key of %s%s%s%s", record->what, near ? "; did you mean \"" : "",
-               near ? near : "", near ? "\"?" : "");
-    return nl_hint(err, "allowed keys: %s", allowed);
-}
-
 static int decode_fallback(const struct nl_field *field, const struct nl_json_place *at, void *into,
                            struct nl_error **err);
 
@@ -469,7 +452,7 @@ int nl_record_decode(const struct nl_record *record, const struct nl_json_place 
     json_object_foreach(members, key, value)
     {
         if (!nl_record_field(record, key))
-            return fail_unknown(record, at, key, err);
+            return nl_record_fail_unknown(record, at, key, err);
     }
     for (const struct nl_field *f = record->fields; f->key; f++) {
         struct nl_json_place place = nl_json_key(at, f->key);

@@ -47,8 +47,10 @@ struct nl_field {
     const char *pattern;         /* TEXT, TEXTS: POSIX extended expression for the whole string */
     const char *allowed;         /* ... and what it means, in words */
     const char *word;            /* TEXTS: a string that may stand in place of the array */
-    const struct nl_record *record; /* RECORD, RECORDS */
-    const char *fallback;           /* the default as JSON; NULL: zero, NULL or empty */
+    int (*inspect)(const char *path,
+                   struct nl_error **err); /* TEXT, a path: what the file must be */
+    const struct nl_record *record;        /* RECORD, RECORDS */
+    const char *fallback;                  /* the default as JSON; NULL: zero, NULL or empty */
     bool required;
     bool unique; /* TEXTS: no element twice */
 };
@@ -73,6 +75,10 @@ int nl_field_decode(const struct nl_field *field, const struct nl_json_place *at
 
 /* The field of that key; NULL: there is none. */
 const struct nl_field *nl_record_field(const struct nl_record *record, const char *key);
+
+/* Say that RECORD at AT has no key KEY: which one may be meant, where KEY belongs. Returns -1. */
+int nl_record_fail_unknown(const struct nl_record *record, const struct nl_json_place *at,
+                           const char *key, struct nl_error **err);
 
 /* The structure as JSON that decodes to the same; what is NULL and empty records are
    left out. New reference; NULL when out of memory. */

@@ -145,6 +145,9 @@ static int set_up(struct run *run, struct nl_error **err)
         nl_store_open(options->store, NULL, NULL, &run->store, err) < 0 ||
         check_images(run, err) < 0 || check_expected(run, err) < 0)
         return -1;
+    /* The run folder first: where there can be none, nothing is left behind either. */
+    if (nl_rundir_create(run->scenario->name, &run->rundir, err) < 0)
+        return -1;
     collect_left_behind();
     if (options->enable_nesting && nl_l0_enable_nesting(&run->undo, err) < 0)
         return -1;
@@ -156,7 +159,7 @@ static int set_up(struct run *run, struct nl_error **err)
     if (nl_document_new(options->argv, scenario, run->scenario->name, &run->document, err) < 0)
         return -1;
     nl_document_l0(run->document, run->scenario->l0, local ? "local" : "emulated", why);
-    if (nl_rundir_create(run->scenario->name, &run->rundir, err) < 0 || choose_out(run, err) < 0)
+    if (choose_out(run, err) < 0)
         return -1;
     return nl_stack_new(run->scenario, run->store, run->rundir, run->document, run->out, local,
                         &run->stack, err);
@@ -253,7 +256,7 @@ enum nl_exit nl_run(const struct nl_run_options *options)
     enum nl_exit status;
     bool is_up;
 
-    if (nl_interrupt_catch(&err) < 0 || set_up(&run, &err) < 0) {
+    if (nl_interrupt_catch(&err) < 0 || nl_interrupt_check(&err) < 0 || set_up(&run, &err) < 0) {
         nl_progress_end("failed");
         nl_error_print(err);
         return nl_error_status(err);

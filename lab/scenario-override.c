@@ -68,6 +68,13 @@ static int assign_kernel(const struct assignment *a, const char *field, struct n
 
 static int assign_modules(const struct assignment *a, const char *field, struct nl_error **err)
 {
+    if (!a->layer->kernel.image) {
+        nl_fail(err, NL_EXIT_REQUEST, "%s: %s has no bzImage of your own that they would belong to",
+                a->option, a->layer->name);
+        return a->layer->kernel.deb
+                   ? nl_hint(err, "a kernel's Debian package brings its modules: leave them out")
+                   : nl_hint(err, "add --kernel %s=BZIMAGE", a->layer->name);
+    }
     return decode(a, &nl_kernel_record, field, json_string(a->value), &a->layer->kernel, err);
 }
 

@@ -3,6 +3,7 @@
  * memory, names, references to layers.
  */
 #include "scenario-table.h"
+#include "kernel-files.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -118,6 +119,21 @@ static int rule_memory(const struct nl_scenario *scenario, const struct nl_json_
     return 0;
 }
 
+/* Modules of another release would not be found, or not load. */
+static int check_modules(const struct nl_kernel_spec *kernel, const struct nl_json_place *at,
+                         struct nl_error **err)
+{
+    struct nl_json_place place = nl_json_key(at, "modules");
+    cleanup_free char *release = NULL, *modules = NULL;
+    cleanup_error struct nl_error *found = NULL;
+
+    if (nl_kernel_release(kernel->image, &release, &found) == 0 &&
+        nl_kernel_modules(kernel->modules, release, &modules, &found) == 0)
+        return 0;
+    nl_fail_at(err, &place, "%s", nl_error_message(found));
+    return nl_error_hint(found) ? nl_hint(err, "%s", nl_error_hint(found)) : -1;
+}
+
 static int rule_kernels(const struct nl_scenario *scenario, const struct nl_json_place *root,
                         struct nl_error **err)
 {
@@ -135,6 +151,8 @@ static int rule_kernels(const struct nl_scenario *scenario, const struct nl_json
             return nl_fail_at(err, &place,
                               "\"modules\" are for a kernel of one's own; allowed: only with "
                               "\"image\"");
+        if (kernel->modules && check_modules(kernel, &place, err) < 0)
+            return -1;
     }
     return 0;
 }

@@ -3,6 +3,7 @@
  * schema (scenarios/scenario.schema.json) says the same; a unit test compares them.
  */
 #include "scenario-table.h"
+#include "kernel-files.h"
 
 #include <stddef.h>
 
@@ -25,7 +26,8 @@
 static const char *const l0_choices[] = {"auto", "emulated", "local", NULL};
 
 static const struct nl_field kernel_fields[] = {
-    {"image", NL_FIELD_TEXT, FIELD(nl_kernel_spec, image), .path = NL_PATH_FILE},
+    {"image", NL_FIELD_TEXT, FIELD(nl_kernel_spec, image), .path = NL_PATH_FILE,
+     .inspect = nl_kernel_check},
     {"modules", NL_FIELD_TEXT, FIELD(nl_kernel_spec, modules), .path = NL_PATH_FOLDER},
     {"deb", NL_FIELD_TEXT, FIELD(nl_kernel_spec, deb), .path = NL_PATH_DEB},
     {.key = NULL},

@@ -136,7 +136,11 @@ int nl_scenario_parse(const char *text, size_t length, const char *path,
 
     if (!folder)
         return nl_fail_errno(err, NL_EXIT_REQUEST, errno, "%s", path);
-    struct nl_json_source source = {.name = path, .text = text, .length = length, .folder = folder};
+    struct nl_json_source source = {.name = path,
+                                    .text = text,
+                                    .length = length,
+                                    .folder = folder,
+                                    .whole = &nl_scenario_record};
     struct nl_json_place root = nl_json_root(&source);
     if (parse_json(&source, &json, err) < 0)
         return -1;

@@ -1,6 +1,8 @@
 /*
  * test-image.c - the image store, recipes, digests and module order, without building anything.
  */
+#include "bzimage.h"
+#include "folders.h"
 #include "image-plan.h"
 #include "kernel-files.h"
 #include "modules.h"
@@ -346,18 +348,27 @@ static void a_change_renews_what_depends_on_it(void **state)
     assert_string_equal(difference(file, version), "dsi");
 }
 
-/* A file that has the header of a bzImage of release RELEASE. */
-static void put_bzimage(const char *path, const char *release, char last)
+static void a_bzimage_is_told_from_other_files(void **state)
 {
-    static unsigned char image[0x400];
+    static const char elf[] = "\177ELF\2\1\1 and so on";
+    cleanup_error struct nl_error *err = NULL;
 
-    memset(image, 0, sizeof(image));
-    for (size_t i = 0; i < 4; i++)
-        image[0x202 + i] = (unsigned char)"HdrS"[i];
-    image[0x20e] = 0x60;
-    snprintf((char *)image + 0x260, 64, "%s", release);
-    image[sizeof(image) - 1] = (unsigned char)last;
-    put_bytes(path, image, sizeof(image));
+    (void)state;
+    put_bzimage(name("bzImage"), "6.6.6-test", 'x');
+    assert_int_equal(nl_kernel_check(name("bzImage"), &err), 0);
+    put_bzimage_cut(name("bzImage"), "6.6.6-test", 'x', BZIMAGE_SIZE - 1);
+    assert_int_equal(nl_kernel_check(name("bzImage"), &err), -1);
+    assert_int_equal(nl_error_status(err), NL_EXIT_REQUEST);
+    assert_non_null(strstr(nl_error_message(err), "is cut short: it has 3583 bytes, and by its "
+                                                  "header 3584"));
+    nl_error_free(&err);
+    put_bytes(name("bzImage"), elf, sizeof(elf));
+    assert_int_equal(nl_kernel_check(name("bzImage"), &err), -1);
+    assert_non_null(strstr(nl_error_message(err), "is an ELF file (vmlinux?), not a bzImage"));
+    nl_error_free(&err);
+    assert_int_equal(nl_kernel_check("/etc/passwd", &err), -1);
+    assert_string_equal(nl_error_message(err), "/etc/passwd is not a bzImage");
+    assert_non_null(nl_error_hint(err));
 }
 
 static void a_kernel_says_its_release(void **state)
@@ -415,6 +426,7 @@ static void a_kernel_of_ones_own_is_a_layer(void **state)
 
     (void)state;
     put_resolved(store, "disky", "7");
+    assert_int_equal(nl_make_folders(name("mine"), NL_EXIT_LAB, NULL), 0);
     put_bzimage(kernel.image, "1", 'a');
     put(name("mine/lib/modules/1/kernel/a.ko"), "module");
     own = plan_for(store, &without);
@@ -473,6 +485,7 @@ static void wrong_requests_are_the_users(void **state)
 
     (void)state;
     put_resolved(store, "disky", "7");
+    assert_int_equal(nl_make_folders(name("mine"), NL_EXIT_LAB, NULL), 0);
     put_bzimage(name("mine/bzImage"), "1", 'a');
     for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         struct nl_image_request request = {.recipe = "disky", .kernel = &kernels[i]};
@@ -733,6 +746,7 @@ int main(void)
         cmocka_unit_test(without_an_answer_of_apt_there_is_no_plan),
         cmocka_unit_test(layers_are_shared_and_separate),
         cmocka_unit_test(a_change_renews_what_depends_on_it),
+        cmocka_unit_test(a_bzimage_is_told_from_other_files),
         cmocka_unit_test(a_kernel_says_its_release),
         cmocka_unit_test(modules_are_found_where_users_have_them),
         cmocka_unit_test(a_kernel_of_ones_own_is_a_layer),

@@ -2,6 +2,9 @@
  * test-scenario-override.c - what the command line changes in a scenario, and the options for it.
  */
 #include "args-overrides.h"
+#include "bzimage.h"
+#include "folders.h"
+#include "store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +20,7 @@ static char home[4096];
 /* The working directory is what relative paths on the command line are relative to. */
 static int set_up(void **state)
 {
-    const char *const names[] = {"bzImage", "linux.deb", "own.bin", "qemu.deb"};
+    const char *const names[] = {"linux.deb", "qemu.deb"};
 
     (void)state;
     assert_non_null(getcwd(home, sizeof(home)));
@@ -27,22 +30,17 @@ static int set_up(void **state)
         cleanup_fclose FILE *file = fopen(names[i], "w");
         assert_non_null(file);
     }
-    assert_int_equal(mkdir("modules", 0700), 0);
+    put_bzimage("bzImage", "6.6.6", 'x');
+    put_bzimage("own.bin", "6.6.6", 'y');
     assert_int_equal(mkdir("scenarios", 0700), 0);
-    return 0;
+    return nl_make_folders("modules/lib/modules/6.6.6", NL_EXIT_LAB, NULL);
 }
 
 static int tear_down(void **state)
 {
-    const char *const names[] = {"bzImage",  "linux.deb", "own.bin",
-                                 "qemu.deb", "modules",   "scenarios"};
-
     (void)state;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        assert_int_equal(remove(names[i]), 0);
     assert_int_equal(chdir(home), 0);
-    assert_int_equal(remove(folder), 0);
-    return 0;
+    return nl_remove_tree(folder, NULL);
 }
 
 static const char three[] =
@@ -199,7 +197,9 @@ static const struct {
     {"kernel:L1=none", "--kernel L1=none: /"},
     {"kernel:L1=modules", "is not a regular file"},
     {"kernel:L1=", "--kernel L1=: is empty"},
-    {"modules:L0=modules", "layers[0].kernel: \"modules\" are for a kernel of one's own"},
+    {"kernel:L1=/etc/passwd", "--kernel L1=/etc/passwd: /etc/passwd is not a bzImage"},
+    {"modules:L0=modules", "--modules L0=modules: L0 has no bzImage of your own"},
+    {"modules:L1=scenarios", "layers[1].kernel.modules: /"},
     {"deb:L1=none.deb", "--deb L1=none.deb: /"},
     {"deb:L1=bzImage", "allowed: a file named *.deb"},
     {"kernel-arg:L1=a\nb", "is not allowed; allowed: text without control characters"},

@@ -1,7 +1,10 @@
 /*
  * test-scenario.c - reading, validating and writing scenarios.
  */
+#include "bzimage.h"
+#include "folders.h"
 #include "scenario.h"
+#include "store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,27 +32,20 @@ static int set_up(void **state)
 {
     (void)state;
     assert_non_null(mkdtemp(folder));
-    touch("bzImage");
     touch("linux.deb");
     touch("qemu.deb");
     touch("test.sh");
-    cleanup_free char *path = NULL;
-    assert_true(asprintf(&path, "%s/modules", folder) > 0);
-    assert_int_equal(mkdir(path, 0700), 0);
-    return 0;
+    cleanup_free char *path = NULL, *modules = NULL;
+    assert_true(asprintf(&path, "%s/bzImage", folder) > 0);
+    put_bzimage(path, "6.6.6", 'x');
+    assert_true(asprintf(&modules, "%s/modules/lib/modules/6.6.6", folder) > 0);
+    return nl_make_folders(modules, NL_EXIT_LAB, NULL);
 }
 
 static int tear_down(void **state)
 {
-    const char *const names[] = {"bzImage", "linux.deb", "qemu.deb", "test.sh", "modules", ""};
-
     (void)state;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        cleanup_free char *path = NULL;
-        assert_true(asprintf(&path, "%s/%s", folder, names[i]) > 0);
-        assert_int_equal(remove(path), 0);
-    }
-    return 0;
+    return nl_remove_tree(folder, NULL);
 }
 
 /* Parse TEXT as if it were FOLDER/s.json. */
@@ -283,6 +279,13 @@ static const struct {
     {WITH_L1("\"vcpus\": 65"), "layers[1].vcpus: 65 is out of range", NULL},
     {WITH_L1("\"vcpus\": 1.5"), "layers[1].vcpus: 1.5 is not a whole number", NULL},
     {WITH_L1("\"vcpus\": \"2\""), "must be a whole number, not a string", NULL},
+    {TWO ", \"disks\": []}", "disks: is no key of a scenario",
+     "a layer, in layers[]; here, allowed"},
+    {TWO ", \"boot_s\": 9}", "boot_s: is no key",
+     "it is a key of the timeouts, in timeouts; here,"},
+    {WITH_L1("\"default_checks\": false"), "default_checks: is no key of a layer",
+     "it is a key of a scenario, at the top; here, allowed keys: image"},
+    {WITH_L1("\"deb\": \"a\""), "did you mean \"debs\"?", "a kernel, in layers[].kernel; here,"},
     {WITH_L1("\"vpcus\": 2"), "layers[1].vpcus: is no key of a layer; did you mean \"vcpus\"?",
      NULL},
     {WITH_L1("\"memory_mib\": 63"), "63 is out of range; allowed: 64 to 4194304", NULL},
@@ -310,6 +313,10 @@ static const struct {
     {WITH_L1("\"kernel\": {\"image\": \"none\"}"), "kernel.image: ", NULL},
     {WITH_L1("\"kernel\": {\"image\": \"modules\"}"), "/modules is not a regular file", NULL},
     {WITH_L1("\"kernel\": {\"image\": \"\"}"), "kernel.image: is empty", NULL},
+    {WITH_L1("\"kernel\": {\"image\": \"/etc/passwd\"}"),
+     "layers[1].kernel.image: /etc/passwd is not a bzImage", "arch/x86/boot/bzImage"},
+    {WITH_L1("\"kernel\": {\"image\": \"bzImage\", \"modules\": \".\"}"),
+     "layers[1].kernel.modules: ", "modules_install"},
     {WITH_L1("\"kernel\": {\"deb\": \"bzImage\"}"), "allowed: a file named *.deb", NULL},
     {WITH_L1("\"kernel\": {\"image\": \"bzImage\", \"modules\": \"bzImage\"}"),
      "/bzImage is not a folder", NULL},
