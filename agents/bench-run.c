@@ -53,6 +53,7 @@ struct run {
     struct bench bench;
     struct outcome *outcome;
     double limit_ns; /* where the budget ends */
+    double last_ns;  /* where no batch may begin any more */
 };
 
 unsigned long agent_bench_next_batch(unsigned long n, double elapsed_ns, double target_ns,
@@ -73,13 +74,18 @@ double agent_bench_target_ns(const struct bench_options *options, double clock_n
     return fmin(fmax(BATCH_NS, CLOCKS_PER_BATCH * clock_ns), share);
 }
 
+static double unit_ns(const char *unit)
+{
+    return !strcmp(unit, "ms") ? 1e6 : !strcmp(unit, "us") ? 1e3 : 1;
+}
+
 double agent_bench_value(const struct benchmark *benchmark, double elapsed_ns, unsigned long n)
 {
     double each = elapsed_ns / (double)n;
 
     if (benchmark->bytes > 0)
         return benchmark->bytes / each * 1e3; /* bytes per ns are thousands of MB/s */
-    return strcmp(benchmark->unit, "us") ? each : each / 1e3;
+    return each / unit_ns(benchmark->unit);
 }
 
 int agent_bench_vcpus(void)
@@ -149,6 +155,19 @@ static int calibrate(struct run *run, unsigned long *batch)
     return 0;
 }
 
+/* Within the budget; beyond it for what a judgement takes at least, as long as the deadline is not
+   near. */
+static bool wants_more(const struct run *run, double batch_ns)
+{
+    double now = agent_bench_now_ns();
+
+    if (run->outcome->count >= run->options->samples)
+        return false;
+    if (now < run->limit_ns)
+        return true;
+    return run->outcome->count < AGENT_BENCH_SAMPLES_MIN && now + 2 * batch_ns < run->last_ns;
+}
+
 static int take_samples(struct run *run)
 {
     struct outcome *outcome = run->outcome;
@@ -173,7 +192,7 @@ static int take_samples(struct run *run)
         }
         outcome->samples[outcome->count] = agent_bench_value(run->benchmark, value, outcome->batch);
         outcome->count++;
-    } while (outcome->count < run->options->samples && agent_bench_now_ns() < run->limit_ns);
+    } while (wants_more(run, wall));
     return 0;
 }
 
@@ -181,6 +200,7 @@ static int measure(struct run *run)
 {
     struct outcome *outcome = run->outcome;
     struct rusage before, after;
+    double start_ns = agent_bench_now_ns();
     int status = run->benchmark->prepare ? run->benchmark->prepare(&run->bench) : 0;
 
     if (status)
@@ -188,6 +208,7 @@ static int measure(struct run *run)
     outcome->stage = CALIBRATING;
     outcome->clock_ns = measure_clock();
     run->limit_ns = agent_bench_now_ns() + run->options->budget_s * 1e9;
+    run->last_ns = start_ns + run->options->deadline_s * 1e9;
     if (isinf(outcome->clock_ns)) {
         agent_bench_skip(&run->bench, "the clock does not move");
         return -1;
@@ -365,7 +386,9 @@ static int supervise(struct run *run, bool *ended, int *status)
 int agent_bench_run(const struct benchmark *benchmark, const struct bench_options *options,
                     const char *scratch, json_t **result, char **error)
 {
-    struct run run = {.benchmark = benchmark, .options = options, .bench = {.scratch = scratch}};
+    struct run run = {.benchmark = benchmark,
+                      .options = options,
+                      .bench = {.scratch = scratch, .guest = options->guest}};
     double start = agent_bench_now_ns();
     bool ended = false;
     int status = 0, said = 0;

@@ -12,8 +12,10 @@
 struct bench_options {
     long samples;
     long warmup;
-    double budget_s;   /* for calibration, warm-up and samples; preparation is outside it */
+    double budget_s;   /* for calibration, warm-up and samples; preparation is outside it. The
+                          least number of samples is taken beyond it, too */
     double deadline_s; /* for all of it: then the process is killed */
+    struct bench_guest guest;
 };
 
 #define AGENT_BENCH_SAMPLES_MIN 10

@@ -12,7 +12,7 @@
 
 static const struct benchmark *const families[] = {
     agent_bench_kernel, agent_bench_process, agent_bench_paging, agent_bench_exit, agent_bench_kvm,
-    agent_bench_wakeup, agent_bench_compute, agent_bench_memory, agent_bench_disk,
+    agent_bench_wakeup, agent_bench_compute, agent_bench_memory, agent_bench_disk, agent_bench_boot,
 };
 
 #define FAMILIES (sizeof families / sizeof *families)
@@ -122,6 +122,7 @@ static int get_number(const json_t *args, const char *key, double low, double hi
 static int get_options(const json_t *args, struct bench_options *options, char **error)
 {
     double samples = 20, warmup = 2;
+    const json_t *guest = json_object_get(args, "guest");
 
     options->budget_s = 5;
     if (get_number(args, "samples", AGENT_BENCH_SAMPLES_MIN, AGENT_BENCH_SAMPLES_MAX, &samples,
@@ -134,6 +135,14 @@ static int get_options(const json_t *args, struct bench_options *options, char *
         return -1;
     }
     options->deadline_s = options->budget_s * 3 + 10;
+    if (get_number(args, "deadline_s", 0.01, 86400, &options->deadline_s, error))
+        return -1;
+    options->guest = (struct bench_guest){
+        .emulator = json_string_value(json_object_get(guest, "emulator")),
+        .firmware = json_string_value(json_object_get(guest, "firmware")),
+        .kernel = json_string_value(json_object_get(guest, "kernel")),
+        .initrd = json_string_value(json_object_get(guest, "initrd")),
+    };
     options->samples = (long)samples;
     options->warmup = (long)warmup;
     return 0;

@@ -17,7 +17,7 @@ struct bench;
 
 struct benchmark {
     const char *name;
-    const char *unit;        /* "ns", "us" or "MB/s" */
+    const char *unit;        /* "ns", "us", "ms" or "MB/s" */
     const char *about;       /* one sentence: what it exercises in a nested guest */
     int version;             /* raised when the work changes: figures are then not comparable */
     int needs_vcpus;         /* 0: any number */
@@ -35,12 +35,22 @@ struct benchmark {
     void (*finish)(struct bench *bench);
 };
 
+/* The guest that this layer can boot, for a benchmark that boots one: paths in this layer, NULL
+   where there is none. Without firmware it is QEMU's default. */
+struct bench_guest {
+    const char *emulator;
+    const char *firmware;
+    const char *kernel;
+    const char *initrd;
+};
+
 /* One run of a benchmark, inside its own process. */
 struct bench {
     void *state;         /* the benchmark's own */
     const char *scratch; /* if needs_scratch */
-    int cpu;             /* where it is pinned; -1 if pinning is not possible */
-    int other_cpu;       /* another one, if needs_vcpus is 2; else -1 */
+    struct bench_guest guest;
+    int cpu;       /* where it is pinned; -1 if pinning is not possible */
+    int other_cpu; /* another one, if needs_vcpus is 2; else -1 */
     double own_ns;
     int alive_fd; /* helper processes close it: the agent learns of the end by it */
     char reason[256];
@@ -49,6 +59,7 @@ struct bench {
 /* Families of benchmarks, each ended by an entry without a name. */
 extern const struct benchmark agent_bench_kernel[];
 extern const struct benchmark agent_bench_process[];
+extern const struct benchmark agent_bench_boot[];
 extern const struct benchmark agent_bench_paging[];
 extern const struct benchmark agent_bench_exit[];
 extern const struct benchmark agent_bench_kvm[];

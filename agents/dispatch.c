@@ -5,6 +5,7 @@
 
 #include "protocol.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,8 +108,9 @@ double agent_request_backstop_s(const struct agent_request *request)
 {
     double timeout_s = json_number_value(json_object_get(request->object, "timeout_s"));
     double budget_s = json_number_value(json_object_get(request->object, "budget_s"));
+    double deadline_s = json_number_value(json_object_get(request->object, "deadline_s"));
 
-    return BACKSTOP_S + (timeout_s > 0 ? timeout_s : 0) + (budget_s > 0 ? 3 * budget_s : 0);
+    return BACKSTOP_S + fmax(timeout_s, 0) + fmax(3 * budget_s, fmax(deadline_s, 0));
 }
 
 char *agent_reply_line(const json_t *reply, size_t *length)

@@ -5,6 +5,7 @@
  */
 #include "init.h"
 
+#include "bench-boot.h"
 #include "cmdline.h"
 #include "insmod.h"
 #include "net.h"
@@ -213,6 +214,7 @@ void agent_init(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], SWITCHED) == 0)
         run_hypervisor();
     mount_all(first_mounts);
+    agent_bench_boot_leave();
     open_console();
     agent_news_phase("init");
     cleanup_agent_error struct agent_error error = {0};

@@ -18,8 +18,7 @@
 /* Everything a domain points to, freed together. */
 struct parts {
     struct nl_domain domain;
-    char *kernel;
-    char *initrd;
+    struct nl_boot_files files;
     char *command_line;
 };
 
@@ -29,8 +28,7 @@ static void free_parts(struct parts *parts)
         free(parts->domain.disks[i].path);
     free(parts->domain.disks);
     free(parts->domain.forwards);
-    free(parts->kernel);
-    free(parts->initrd);
+    nl_boot_files_clear(&parts->files);
     free(parts->command_line);
 }
 
@@ -179,7 +177,7 @@ static char *command_line(const struct nl_layer *layer)
 }
 
 /* A kernel with a PVH entry is entered directly through qboot: no SeaBIOS, no decompression. */
-static bool boots_by_pvh(const struct nl_layer *layer)
+static bool boots_by_pvh(const struct nl_layer *layer, bool from_guest)
 {
     const char *machine = layer->spec->machine;
 
@@ -187,28 +185,46 @@ static bool boots_by_pvh(const struct nl_layer *layer)
         return false;
     if (machine && strncmp(machine, "pc", 2) != 0 && strncmp(machine, "q35", 3) != 0)
         return false;
-    return !is_outermost(layer) || access(QBOOT, R_OK) == 0;
+    return from_guest || access(QBOOT, R_OK) == 0;
+}
+
+void nl_boot_files_clear(struct nl_boot_files *files)
+{
+    free(files->kernel);
+    free(files->initrd);
+    *files = (struct nl_boot_files){0};
+}
+
+int nl_layer_boot_files(const struct nl_layer *layer, bool from_guest, struct nl_boot_files *files,
+                        struct nl_error **err)
+{
+    bool pvh = boots_by_pvh(layer, from_guest);
+
+    files->firmware = pvh ? QBOOT : NULL;
+    if (!from_guest) {
+        files->kernel = strdup(pvh ? layer->image->vmlinux : layer->image->kernel);
+        files->initrd = strdup(layer->image->initrd);
+    } else {
+        if (asprintf(&files->kernel, NL_BOOT_MOUNT "/%s/%s", layer->spec->name,
+                     pvh ? "vmlinux" : "kernel") < 0)
+            files->kernel = NULL;
+        if (asprintf(&files->initrd, NL_BOOT_MOUNT "/%s/initrd", layer->spec->name) < 0)
+            files->initrd = NULL;
+    }
+    return files->kernel && files->initrd ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
 }
 
 static int set_boot(struct parts *parts, const struct nl_layer *layer, struct nl_error **err)
 {
-    bool pvh = boots_by_pvh(layer);
-
-    if (is_outermost(layer)) {
-        parts->kernel = strdup(pvh ? layer->image->vmlinux : layer->image->kernel);
-        parts->initrd = strdup(layer->image->initrd);
-    } else if (asprintf(&parts->kernel, NL_BOOT_MOUNT "/%s/%s", layer->spec->name,
-                        pvh ? "vmlinux" : "kernel") < 0 ||
-               asprintf(&parts->initrd, NL_BOOT_MOUNT "/%s/initrd", layer->spec->name) < 0) {
-        return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    }
+    if (nl_layer_boot_files(layer, !is_outermost(layer), &parts->files, err) < 0)
+        return -1;
     parts->command_line = command_line(layer);
-    if (!parts->kernel || !parts->initrd || !parts->command_line)
+    if (!parts->command_line)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    parts->domain.kernel = parts->kernel;
-    parts->domain.initrd = parts->initrd;
+    parts->domain.kernel = parts->files.kernel;
+    parts->domain.initrd = parts->files.initrd;
+    parts->domain.firmware = parts->files.firmware;
     parts->domain.command_line = parts->command_line;
-    parts->domain.firmware = pvh ? QBOOT : NULL;
     return 0;
 }
 

@@ -2,6 +2,7 @@
  * work.c - benchmarks, commands, evidence: see work.h.
  */
 #include "work.h"
+#include "layer-domain.h"
 #include "layer.h"
 #include "progress.h"
 #include "warm.h"
@@ -12,6 +13,8 @@
 
 /* On top of what a command or a benchmark may take, for the agent to answer. */
 #define REPLY_S 15.0
+/* Debian's; libvirt in a layer takes the same unless the scenario names another. */
+#define EMULATOR "/usr/bin/qemu-system-x86_64"
 #define COMMAND_FOLDER "/tmp/nestlab-command"
 #define COMMAND_OUTPUT_MAX (1 << 20)
 
@@ -71,17 +74,39 @@ static int benchmark_names(struct nl_stack *stack, json_t **names, struct nl_err
     return 0;
 }
 
+/* What a benchmark that boots a guest needs to know of LAYER: the innermost layer's files, so that
+   at every layer the same kernel boots. Null where it boots none. New reference. */
+static int guest_to_boot(const struct nl_layer *layer, json_t **guest, struct nl_error **err)
+{
+    cleanup_boot_files struct nl_boot_files files = {0};
+    const struct nl_stack *stack = layer->stack;
+    const char *emulator;
+
+    *guest = json_null();
+    if (!layer->hypervisor)
+        return 0;
+    if (nl_layer_boot_files(&stack->layers[stack->n_layers - 1], !layer->local, &files, err) < 0)
+        return -1;
+    emulator = layer[1].spec->emulator;
+    *guest = json_pack("{s:s, s:s?, s:s, s:s}", "emulator", emulator ? emulator : EMULATOR,
+                       "firmware", files.firmware, "kernel", files.kernel, "initrd", files.initrd);
+    return *guest ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
+}
+
 static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_error **err)
 {
     const struct nl_benchmark_spec *spec = &layer->stack->scenario->benchmarks;
     double seconds = layer->stack->scenario->timeouts.benchmark_s;
-    nl_deadline deadline = nl_stack_deadline(layer->stack, seconds);
+    nl_deadline deadline = nl_stack_deadline(layer->stack, seconds + REPLY_S);
     json_t *result = NULL;
+    json_t *guest;
 
     nl_progress_update("%s at %s", name, layer->spec->name);
+    if (guest_to_boot(layer, &guest, err) < 0)
+        return -1;
     if (nl_link_ask(layer->link, "bench",
-                    json_pack("{s:s, s:i, s:f}", "name", name, "samples", spec->samples, "budget_s",
-                              spec->budget_s),
+                    json_pack("{s:s, s:i, s:f, s:f, s:o}", "name", name, "samples", spec->samples,
+                              "budget_s", spec->budget_s, "deadline_s", seconds, "guest", guest),
                     deadline, &result, err) < 0) {
         nl_wrap(err, "benchmark %s at %s", name, layer->spec->name);
         if (!has_answered(layer, deadline))

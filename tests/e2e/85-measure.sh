@@ -6,7 +6,7 @@ cat >"$work/measure.json" <<'EOF'
 {
   "name": "measure",
   "layers": [{"image": "hypervisor"}, {"image": "leaf"}],
-  "benchmarks": {"names": ["cpuid", "syscall", "ipi", "disk-read"], "samples": 10, "budget_s": 2}
+  "benchmarks": {"names": ["cpuid", "syscall", "ipi", "disk-read", "guest-boot"], "samples": 10, "budget_s": 2}
 }
 EOF
 run both "$work/measure.json" scenarios/single.json
@@ -24,6 +24,10 @@ expect_json both/1-measure '[.layers[].benchmarks[] | select(.name == "ipi")] |
     all(.[]; .skipped and (.samples | length) == 0)' "with one vCPU there is no wake-up of another"
 expect_json both/1-measure '[.layers[].benchmarks[] | select(.name == "disk-read")] |
     all(.[]; .skipped == null)' "the disk is measured in a leaf, too"
+expect_json both/1-measure '.layers[0].benchmarks[] | select(.name == "guest-boot") |
+    .unit == "ms" and (.samples | length >= 10 and all(.[]; . > 100))' "L0 boots a guest ten times"
+expect_json both/1-measure '.layers[1].benchmarks[] | select(.name == "guest-boot") | .skipped' \
+    "a leaf boots none"
 expect_text "$work/both.txt" cpuid
 expect_nothing_left
 finish

@@ -89,6 +89,7 @@ static void emulates_an_epyc_with_nested_paging(void **state)
     expect(&domain, "/domain/cpu/model", "EPYC");
     expect(&domain, "/domain/cpu/@check", "none");
     expect(&domain, "/domain/cpu/feature[@name='npt']/@policy", "require");
+    expect(&domain, "/domain/cpu/feature[@name='vgif']/@policy", "require");
     expect(&domain, "/domain/cpu/feature[@name='rdrand']/@policy", "disable");
     expect(&domain, "/domain/cpu/feature[@name='xsave']/@policy", "disable");
 }
