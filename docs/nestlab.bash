@@ -3,7 +3,7 @@
 # Layers and ids come from `nestlab list --json`, by jq where it is installed; without it there are
 # the names L0 to L3 and no ids. tests/docs-check compares the options with what --help prints.
 
-_nestlab_commands="run up list shell console down gc build validate report"
+_nestlab_commands="run up list shell console down gc build validate report diagnose"
 _nestlab_scenario_options="--l0 --depth --timeout --no-benchmarks --kernel --modules --kernel-arg
     --deb --qemu --machine --cpu --memory --vcpus"
 _nestlab_common_options="--help --usage"
@@ -19,6 +19,7 @@ declare -gA _nestlab_options=(
     [build]="--refresh --json --store"
     [validate]="--json $_nestlab_scenario_options"
     [report]="--text --junit --check"
+    [diagnose]="--json --rules --min-severity --explain --list-rules"
 )
 
 # Short options that take a value, by command: what follows one is no operand.
@@ -63,6 +64,12 @@ _nestlab_recipes()
     done
 }
 
+_nestlab_rules()
+{
+    type -P jq >/dev/null || return
+    "$1" diagnose --list-rules --json 2>/dev/null | jq -r '.[].rule'
+}
+
 # LN=VALUE: first a layer, then what KIND of value: file, folder, deb or words to choose from.
 _nestlab_assignment()
 {
@@ -88,6 +95,9 @@ _nestlab_value()
     case $prev in
     --out | --store) _filedir -d ;;
     --junit) _filedir xml ;;
+    --rules) _filedir -d ;;
+    --min-severity) mapfile -t COMPREPLY < <(compgen -W "ok harmless warning error" -- "$cur") ;;
+    --explain) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_rules "$program")" -- "$cur") ;;
     --l0) mapfile -t COMPREPLY < <(compgen -W "emulated local auto" -- "$cur") ;;
     --depth | --timeout | --lines) ;;
     --kernel) _nestlab_assignment file ;;
@@ -121,7 +131,8 @@ _nestlab_scan()
         --run=*) id=${word#*=} ;;
         --*=*) ;;
         --out | --store | --l0 | --depth | --timeout | --kernel | --modules | --kernel-arg | --deb | \
-            --qemu | --machine | --cpu | --memory | --vcpus | --lines | --junit) ((++i)) ;;
+            --qemu | --machine | --cpu | --memory | --vcpus | --lines | --junit | --rules | \
+            --min-severity | --explain) ((++i)) ;;
         --*) ;;
         -[a-z]) [[ ${_nestlab_short_with_value[$command]-} != *"${word#-}"* ]] || ((++i)) ;;
         -?*) ;;
@@ -155,6 +166,7 @@ _nestlab()
     fi
     case $command in
     run | up | validate | report) _filedir json ;;
+    diagnose) _filedir ;;
     shell | console)
         ((operands == 0)) || return
         mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_layers "$program" "$id")" -- "$cur")

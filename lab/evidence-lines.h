@@ -25,6 +25,9 @@ struct nl_line {
    the evidence; a line that is marked as another program's gets that one's. */
 void nl_line_strip(const char *text, size_t length, unsigned usual, struct nl_line *line);
 
+/* The kinds of what the program of that name logs: the kernel's, QEMU's, libvirt's, anybody's. */
+unsigned nl_line_kinds_of_program(const char *name, size_t length);
+
 /* Is there nothing to clean in it? */
 bool nl_line_is_clean(const char *text, size_t length);
 

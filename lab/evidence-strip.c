@@ -44,10 +44,15 @@ static const char *skip_blanks(const char *at, const char *end)
     return at;
 }
 
-static bool starts_with(const char *at, const char *end, const char *text)
+/* Mostly it does not, and mostly the first character tells: this is asked dozens of times a line.
+ */
+static inline bool starts_with(const char *at, const char *end, const char *text)
 {
-    size_t length = strlen(text);
+    size_t length;
 
+    if (at == end || *at != *text)
+        return false;
+    length = strlen(text);
     return (size_t)(end - at) >= length && memcmp(at, text, length) == 0;
 }
 
@@ -175,7 +180,8 @@ static const char *skip_time(const char *at, const char *end)
         return at + 1;
     if (end - at >= 5 && (*at == '+' || *at == '-') && is_digit(at[1])) {
         at = skip_digits(at + 1, end);
-        if (at < end && *at == ':')
+        /* libvirt has a colon behind it, too. */
+        if (end - at >= 2 && at[0] == ':' && is_digit(at[1]))
             at = skip_digits(at + 1, end);
     }
     return at;
@@ -216,6 +222,14 @@ static const struct {
     {"virtqemud", NL_KIND_VIRT_LOGS}, {"virt", NL_KIND_VIRT_LOGS},   {"qemu", NL_KIND_VIRT_LOGS},
 };
 
+unsigned nl_line_kinds_of_program(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+        if (starts_with(name, name + length, programs[i].start))
+            return programs[i].kinds;
+    return NL_KIND_KERNEL_LOG | NL_KIND_TEXT;
+}
+
 /* "host program[123]: " or "host kernel: "; sets whose line it is. */
 static size_t tag_length(struct rest *rest)
 {
@@ -228,6 +242,8 @@ static size_t tag_length(struct rest *rest)
     program++;
     for (p = program; p < rest->end && *p != ':' && *p != '[' && *p != ' '; p++)
         ;
+    if (p == program)
+        return 0;
     if (p < rest->end && *p == '[') {
         p = skip_digits(p + 1, rest->end);
         if (p == rest->end || *p != ']')
@@ -240,13 +256,7 @@ static size_t tag_length(struct rest *rest)
     if (p == rest->end || *p != ':')
         return 0;
     rest->tagged = true;
-    rest->kinds = NL_KIND_KERNEL_LOG | NL_KIND_TEXT;
-    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-        if (starts_with(program, p, programs[i].start)) {
-            rest->kinds = programs[i].kinds;
-            break;
-        }
-    }
+    rest->kinds = nl_line_kinds_of_program(program, (size_t)(p - program));
     return (size_t)(skip_blanks(p + 1, rest->end) - rest->at);
 }
 

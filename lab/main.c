@@ -24,6 +24,7 @@ static const struct command {
     {"build", nl_cmd_build, "build images"},
     {"validate", nl_cmd_validate, "check scenarios without booting anything"},
     {"report", nl_cmd_report, "report again from a run's document"},
+    {"diagnose", nl_cmd_diagnose, "say what is wrong, from logs and files of any machine"},
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

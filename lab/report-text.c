@@ -33,7 +33,7 @@ bool nl_report_wants_colour(FILE *out)
     return isatty(fileno(out)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
-static struct nl_text text_to(FILE *out, bool colour)
+struct nl_text nl_text_to(FILE *out, bool colour)
 {
     if (!colour)
         return (struct nl_text){out, "", "", "", "", "", ""};
@@ -312,10 +312,9 @@ static void print_files(const struct nl_text *to, const json_t *document)
 
 void nl_report_text(const json_t *document, FILE *out, bool colour)
 {
-    struct nl_text to = text_to(out, colour);
+    struct nl_text to = nl_text_to(out, colour);
 
     print_verdict(&to, document);
-    nl_text_diagnosis(&to, document);
     print_stack(&to, document);
     print_failure(&to, document);
     nl_text_checks(&to, document);

@@ -5,6 +5,7 @@
 #define NL_REPORT_TEXT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #define NL_REPORT_WIDTH 100
@@ -27,7 +28,16 @@ void nl_text_wrap(const struct nl_text *to, const char *text, int used, int inde
 /* A blank line and a section's title; NOTE (may be NULL) follows it. */
 void nl_text_section(const struct nl_text *to, const char *title, const char *note);
 
-void nl_text_diagnosis(const struct nl_text *to, const json_t *document);
+/* What goes where, with or without colours. */
+struct nl_text nl_text_to(FILE *out, bool colour);
+
+/* Findings (the array that nl_inquiry_findings() makes), one after the other: at length if they
+   are bad, else in a line. */
+void nl_text_findings(const struct nl_text *to, const json_t *findings);
+
+/* A document's findings: what is bad, and how many are not. */
+void nl_text_document_findings(const struct nl_text *to, const json_t *document);
+
 void nl_text_checks(const struct nl_text *to, const json_t *document);
 void nl_text_slowdown(const struct nl_text *to, const json_t *document);
 
