@@ -12,11 +12,13 @@ COMMON := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -DNL_VERSION='"$(VERSION)"' \
 	-DNL_PREFIX='"$(PREFIX)"'
 LAB_LIBS := libvirt libvirt-qemu libssh libcrypto jansson libxml-2.0 libarchive libpcre2-8 libhs
 BUILDER_LIBS := libguestfs libssh libcrypto jansson libarchive
-# Expanded when used, so that `make help` and `make deps` work before the packages are there.
-LAB_CFLAGS = $(shell pkg-config --cflags $(LAB_LIBS))
-LAB_LDLIBS = $(shell pkg-config --libs $(LAB_LIBS)) -ljq -lm -lpthread
-BUILDER_CFLAGS = $(shell pkg-config --cflags $(BUILDER_LIBS))
-BUILDER_LDLIBS = $(shell pkg-config --libs $(BUILDER_LIBS)) -lm -lpthread
+# Expanded when first used, so that `make help` and `make deps` work before the packages are there;
+# then kept, since every compilation asks again.
+once = $(eval $(1) := $(2))$($(1))
+LAB_CFLAGS = $(call once,LAB_CFLAGS,$(shell pkg-config --cflags $(LAB_LIBS)))
+LAB_LDLIBS = $(call once,LAB_LDLIBS,$(shell pkg-config --libs $(LAB_LIBS)) -ljq -lm -lpthread)
+BUILDER_CFLAGS = $(call once,BUILDER_CFLAGS,$(shell pkg-config --cflags $(BUILDER_LIBS)))
+BUILDER_LDLIBS = $(call once,BUILDER_LDLIBS,$(shell pkg-config --libs $(BUILDER_LIBS)) -lm -lpthread)
 
 BUILDER_SRC := $(wildcard lab/builder*.c)
 LAB_SRC := $(filter-out lab/main.c $(BUILDER_SRC),$(wildcard lab/*.c))
