@@ -18,8 +18,11 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#define LINE_MAX_BYTES 65536
+/* Room for a message and all evidence, each of their bytes escaped as \u00NN. */
+#define LINE_MAX_BYTES 131072
 #define MESSAGE_MAX_BYTES 2000
+#define EVIDENCE_MAX 20
+#define EVIDENCE_MAX_BYTES 400
 #define MEMORY_LIMIT (512UL << 20)
 
 /* What is put around a program. The parentheses keep `import` out: a document is no place to read
@@ -44,9 +47,22 @@ struct compiled {
     char *message;
 };
 
+/* TEXT as a JSON string of at most MOST bytes and a mark; it is UTF-8, and stays so. */
+static json_t *cut_text(const char *text, size_t most)
+{
+    size_t cut = most;
+
+    if (strlen(text) <= most)
+        return json_string(text);
+    while (cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80)
+        cut--;
+    return json_sprintf("%.*s ...", (int)cut, text);
+}
+
 static json_t *outcome(const char *verdict, const char *message)
 {
-    return json_pack("{s:s, s:s?}", "verdict", verdict, "message", message);
+    return json_pack("{s:s, s:o}", "verdict", verdict, "message",
+                     message ? cut_text(message, MESSAGE_MAX_BYTES) : json_null());
 }
 
 /* Below: the child. */
@@ -120,19 +136,46 @@ static void compile(const struct job *job, const char *program, struct compiled 
         jq_teardown(&compiled->jq);
 }
 
-/* {"verdict", "message"} as the program gave it. Consumes VALUE. */
+/* The strings in "evidence", as far as there is room; NULL: the program gave none. */
+static json_t *own_evidence(const json_t *given)
+{
+    const json_t *strings = nl_dig(given, "evidence");
+    json_t *evidence = json_array();
+    size_t i;
+    json_t *string;
+
+    json_array_foreach(strings, i, string)
+    {
+        if (json_is_string(string) && json_array_size(evidence) < EVIDENCE_MAX)
+            json_array_append_new(evidence,
+                                  cut_text(json_string_value(string), EVIDENCE_MAX_BYTES));
+    }
+    if (json_array_size(evidence) > 0)
+        return evidence;
+    json_decref(evidence);
+    return NULL;
+}
+
+/* {"verdict", "message", "evidence"} as the program gave it. Consumes VALUE. */
 static json_t *own_verdict(jv value)
 {
     cleanup_json json_t *given = NULL;
     jv text = jv_dump_string(value, 0);
     const json_t *message;
+    json_t *evidence;
+    json_t *result;
 
     given = json_loads(jv_string_value(text), 0, NULL);
     jv_free(text);
     message = nl_dig(given, "message");
     for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++)
-        if (nl_dig_is(given, "verdict", verdicts[i]) && (!message || json_is_string(message)))
-            return outcome(verdicts[i], json_string_value(message));
+        if (nl_dig_is(given, "verdict", verdicts[i]) && (!message || json_is_string(message))) {
+            result = outcome(verdicts[i], json_string_value(message));
+            evidence = own_evidence(given);
+            if (evidence)
+                json_object_set_new(result, "evidence", evidence);
+            return result;
+        }
     return outcome("error", "the program gave an object that is not {\"verdict\": \"pass\", "
                             "\"fail\", \"error\" or \"skip\", \"message\": a string}");
 }
@@ -226,19 +269,8 @@ static jv input_for(jv document, jv lists, int layer)
 
 static void write_line(int fd, const json_t *result)
 {
-    cleanup_free char *text = NULL;
-    const char *message = nl_dig_string(result, "message", NULL);
-    cleanup_json json_t *shorter = NULL;
+    cleanup_free char *text = json_dumps(result, JSON_COMPACT);
 
-    if (message && strlen(message) > MESSAGE_MAX_BYTES) {
-        size_t cut = MESSAGE_MAX_BYTES;
-
-        while (cut > 0 && ((unsigned char)message[cut] & 0xc0) == 0x80)
-            cut--;
-        shorter = json_pack("{s:s, s:s%+}", "verdict", nl_dig_string(result, "verdict", "error"),
-                            "message", message, (int)cut, " ...");
-    }
-    text = json_dumps(shorter ? shorter : result, JSON_COMPACT);
     if (!text || dprintf(fd, "%s\n", text) < 0)
         _exit(1);
 }

@@ -22,9 +22,10 @@ struct nl_jq_limits {
 
 /* Evaluate CHECKS in order. RESULTS gets an array of {"verdict": "pass" | "fail" | "error" |
    "skip", "message": string | null}, new reference. A program's outcome: true passes, false fails,
-   a string fails with that message, {"verdict", "message"} is taken as it is; anything else (null,
-   nothing, several outputs, a jq error, no end within the limits) is the verdict "error". Fails
-   only if no child can be had. */
+   a string fails with that message, {"verdict", "message", "evidence": [string]} is taken as it is
+   ("evidence" is only there where the program gave some); anything else (null, nothing, several
+   outputs, a jq error, no end within the limits) is the verdict "error". Fails only if no child can
+   be had. */
 int nl_jq_evaluate(const json_t *document, const json_t *lists, const char *prelude,
                    const struct nl_jq_check *checks, size_t n, const struct nl_jq_limits *limits,
                    json_t **results, struct nl_error **err);

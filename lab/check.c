@@ -5,16 +5,12 @@
 #include "check-jq.h"
 #include "dig.h"
 #include "document.h"
-#include "paths.h"
+#include "layer-rule.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
 
 #define RULES "scenarios/checks/checks.json"
-#define LISTS "scenarios/checks/log-lines.json"
-#define PRELUDE "scenarios/checks/prelude.jq"
-#define PRELUDE_MAX (1UL << 20)
 
 /* A document that nobody vouches for may list any number of layers. */
 #define CHECKS_MAX 2000
@@ -42,67 +38,6 @@ static void plan_free(struct plan **plan)
     free(*plan);
 }
 
-/* TEMPLATE with {layer} and {below} filled in; JSON null for NULL. */
-static json_t *fill_in(const char *template, int layer)
-{
-    cleanup_free char *text = NULL;
-    size_t size;
-    FILE *out;
-
-    if (!template)
-        return json_null();
-    out = open_memstream(&text, &size);
-    if (!out)
-        return json_null();
-    while (*template) {
-        if (strncmp(template, "{layer}", 7) == 0) {
-            fprintf(out, "L%d", layer);
-            template += 7;
-        } else if (strncmp(template, "{below}", 7) == 0) {
-            if (layer > 0)
-                fprintf(out, "L%d", layer - 1);
-            else
-                fputs("the machine below L0", out);
-            template += 7;
-        } else {
-            fputc(*template ++, out);
-        }
-    }
-    fclose(out);
-    return nl_document_text(text);
-}
-
-static bool is_any_layer(int layer, int innermost)
-{
-    return layer <= innermost;
-}
-
-static bool is_guest(int layer, int innermost)
-{
-    return layer > 0 && layer <= innermost;
-}
-
-/* L0 boots others by definition, even where a run stops at it. */
-static bool is_hypervisor(int layer, int innermost)
-{
-    return layer == 0 || layer < innermost;
-}
-
-static bool is_innermost(int layer, int innermost)
-{
-    return layer == innermost;
-}
-
-static const struct {
-    const char *name;
-    bool (*applies)(int layer, int innermost);
-} kinds_of_layer[] = {
-    {"each layer", is_any_layer},
-    {"each guest", is_guest},
-    {"each hypervisor", is_hypervisor},
-    {"innermost", is_innermost},
-};
-
 /* Why nothing can be said of a layer that did not come up, or NULL. */
 static const char *not_there(const json_t *layer)
 {
@@ -114,27 +49,20 @@ static const char *not_there(const json_t *layer)
 }
 
 /* What a check needs of its layer, and does not find: a message, or NULL. The caller's. */
-static char *unmet_need(const json_t *layer, const json_t *needs, int index)
+static char *unmet_need(const json_t *layer, const json_t *rule, int index)
 {
+    const char *key = nl_rule_unmet_need(rule, layer);
     const char *why = not_there(layer);
     char *message = NULL;
-    size_t i;
-    json_t *need;
+    int rc;
 
-    json_array_foreach(needs, i, need)
-    {
-        const char *key = json_string_value(need);
-        int rc;
-
-        if (!key || nl_dig(layer, key))
-            continue;
-        if (why)
-            rc = asprintf(&message, "not evaluated: L%d %s", index, why);
-        else
-            rc = asprintf(&message, "not evaluated: the document has no %s of L%d", key, index);
-        return rc < 0 ? NULL : message;
-    }
-    return NULL;
+    if (!key)
+        return NULL;
+    if (why)
+        rc = asprintf(&message, "not evaluated: L%d %s", index, why);
+    else
+        rc = asprintf(&message, "not evaluated: the document has no %s of L%d", key, index);
+    return rc < 0 ? NULL : message;
 }
 
 static void plan_add(struct plan *plan, json_t *check, const char *program, int layer)
@@ -188,48 +116,27 @@ static void plan_rule_at(struct plan *plan, const json_t *document, const json_t
         json_decref(name);
         return;
     }
-    unmet = unmet_need(at, nl_dig(rule, "needs"), layer);
+    unmet = unmet_need(at, rule, layer);
     check = json_pack("{s:o, s:o, s:s, s:o, s:o, s:s?}", "name", name, "layer", layer_name(layer),
                       "verdict", "error", "explanation",
-                      fill_in(nl_dig_string(rule, "explanation", NULL), layer), "hint",
-                      fill_in(nl_dig_string(rule, "hint", NULL), layer), "message", unmet);
+                      nl_rule_fill_in(nl_dig_string(rule, "explanation", NULL), layer), "hint",
+                      nl_rule_fill_in(nl_dig_string(rule, "hint", NULL), layer), "message", unmet);
     plan_add(plan, check, unmet ? NULL : program, layer);
 }
 
-/* A program is a string, or an array of lines. The plan keeps it. */
-static const char *program_text(struct plan *plan, const json_t *program)
+/* The text of the program of RULE; the plan keeps it. */
+static const char *program_text(struct plan *plan, const json_t *rule)
 {
-    size_t size;
-    char *text = NULL;
-    FILE *out = open_memstream(&text, &size);
-    size_t i;
-    json_t *line;
+    char *text = nl_rule_program(rule);
 
-    if (!out)
+    if (!text)
         return "null";
-    if (json_is_string(program))
-        fputs(json_string_value(program), out);
-    json_array_foreach(program, i, line)
-        fprintf(out, "%s\n", json_is_string(line) ? json_string_value(line) : "");
-    fclose(out);
     if (plan->n_texts == CHECKS_MAX) {
         free(text);
         return "null";
     }
     plan->texts[plan->n_texts++] = text;
     return text;
-}
-
-static int find_kind(const json_t *rule, size_t *kind, struct nl_error **err)
-{
-    const char *wanted = nl_dig_string(rule, "for", "");
-
-    for (*kind = 0; *kind < sizeof(kinds_of_layer) / sizeof(kinds_of_layer[0]); (*kind)++)
-        if (strcmp(kinds_of_layer[*kind].name, wanted) == 0)
-            return 0;
-    return nl_fail(err, NL_EXIT_LAB,
-                   RULES ": check \"%s\" is for \"%s\", which is no kind of layer",
-                   nl_dig_string(rule, "name", "unnamed"), wanted);
 }
 
 /* Layer by layer from the outermost, and in the order of the rules: what breaks one layer breaks
@@ -239,22 +146,20 @@ static int plan_rules(struct plan *plan, const json_t *document, const json_t *r
 {
     int n = (int)json_array_size(nl_dig(document, "layers"));
     const char *programs[RULES_MAX] = {NULL};
-    size_t kinds[RULES_MAX] = {0};
     size_t i;
     json_t *rule;
 
     if (json_array_size(rules) > RULES_MAX)
         return nl_fail(err, NL_EXIT_LAB, RULES ": more than %d checks", RULES_MAX);
-    json_array_foreach(rules, i, rule)
-    {
-        if (find_kind(rule, &kinds[i], err) < 0)
-            return -1;
-        programs[i] = program_text(plan, json_object_get(rule, "program"));
-    }
+    json_array_foreach(rules, i, rule) programs[i] = program_text(plan, rule);
     for (int layer = 0; layer < n && json_array_size(plan->checks) < CHECKS_MAX; layer++) {
         json_array_foreach(rules, i, rule)
         {
-            if (kinds_of_layer[kinds[i]].applies(layer, n - 1))
+            bool applies;
+
+            if (nl_rule_applies(rule, layer, n - 1, &applies, err) < 0)
+                return nl_wrap(err, RULES);
+            if (applies)
                 plan_rule_at(plan, document, rule, programs[i], layer);
         }
     }
@@ -286,7 +191,7 @@ static void plan_scenario(struct plan *plan, const json_t *document)
     json_array_foreach(nl_dig(document, "scenario.checks"), i, check)
     {
         int layer = scenario_layer(document, nl_dig_string(check, "layer", NULL));
-        const char *program = program_text(plan, json_object_get(check, "program"));
+        const char *program = program_text(plan, check);
         const json_t *at =
             layer < 0 ? NULL : json_array_get(nl_dig(document, "layers"), (size_t)layer);
         const char *why = not_there(at);
@@ -404,45 +309,11 @@ int nl_checks_run_rules(json_t *document, const json_t *rules, const json_t *lis
     return 0;
 }
 
-static int load_data(const char *relative, json_t **json, struct nl_error **err)
-{
-    cleanup_free char *path = NULL;
-    json_error_t wrong;
-
-    if (nl_data_path(relative, &path, err) < 0)
-        return -1;
-    *json = json_load_file(path, JSON_REJECT_DUPLICATES, &wrong);
-    if (!*json)
-        return nl_fail(err, NL_EXIT_LAB, "%s:%d: %s", path, wrong.line, wrong.text);
-    return 0;
-}
-
-static int load_prelude(char **text, struct nl_error **err)
-{
-    cleanup_free char *path = NULL;
-    cleanup_fclose FILE *file = NULL;
-    size_t n;
-
-    if (nl_data_path(PRELUDE, &path, err) < 0)
-        return -1;
-    file = fopen(path, "re");
-    *text = calloc(1, PRELUDE_MAX + 1);
-    if (!file || !*text)
-        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot read %s", path);
-    n = fread(*text, 1, PRELUDE_MAX, file);
-    if (n == PRELUDE_MAX || ferror(file))
-        return nl_fail(err, NL_EXIT_LAB, "cannot read %s", path);
-    return 0;
-}
-
 int nl_checks_run(json_t *document, struct nl_error **err)
 {
-    cleanup_json json_t *rules = NULL;
-    cleanup_json json_t *lists = NULL;
-    cleanup_free char *prelude = NULL;
+    cleanup_rule_data struct nl_rule_data data = {0};
 
-    if (load_data(RULES, &rules, err) < 0 || load_data(LISTS, &lists, err) < 0 ||
-        load_prelude(&prelude, err) < 0)
+    if (nl_rule_data_load(RULES, &data, err) < 0)
         return -1;
-    return nl_checks_run_rules(document, rules, lists, prelude, err);
+    return nl_checks_run_rules(document, data.rules, data.lists, data.prelude, err);
 }

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "cmd.h"
+#include "diagnosis.h"
 #include "document.h"
 #include "report.h"
 #include "slowdown.h"
@@ -73,7 +74,7 @@ static int report(const struct options *options, const char *path, int *status,
         return -1;
     if (options->check) {
         json_object_set_new(document, "slowdown", nl_slowdown(document));
-        if (nl_checks_run(document, err) < 0)
+        if (nl_checks_run(document, err) < 0 || nl_diagnosis_run(document, err) < 0)
             return -1;
         nl_document_judge(document);
     }

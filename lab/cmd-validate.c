@@ -3,6 +3,7 @@
  */
 #include "args-overrides.h"
 #include "cmd.h"
+#include "diagnosis.h"
 
 struct validate_args {
     struct nl_override_args overrides;
@@ -55,6 +56,8 @@ static int validate(const char *file, const struct validate_args *args, struct n
 
     if (nl_scenario_load(file, &args->overrides.overrides, &scenario, err) < 0)
         return -1;
+    if (scenario->expect.diagnosis && nl_diagnosis_check_name(scenario->expect.diagnosis, err) < 0)
+        return nl_wrap(err, "%s: expect.diagnosis", file);
     if (args->json)
         return print_json(scenario, err);
     printf("%s: OK: %s, %zu layer%s\n", file, scenario->name, scenario->n_layers,

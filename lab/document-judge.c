@@ -1,6 +1,7 @@
 /*
  * document-judge.c - the verdict of a run, from what its document holds: see document.h.
  */
+#include "diagnosis.h"
 #include "dig.h"
 #include "document.h"
 
@@ -103,10 +104,15 @@ static void set_verdict(json_t *document, const char *status, enum nl_exit exit_
                                   nl_document_text(next)));
 }
 
-/* What to do about a failure of the stack, or about the first check without a verdict. A check's
-   hint is no help with a failure: the check is only blind because of it. */
-static const char *next_step(const json_t *failure, const json_t *check)
+/* What to do about the root cause; where it is not known, about a failure of the stack, or about
+   the first check that failed or has no verdict. A check's hint is no help with a failure: the
+   check is only blind because of it. */
+static const char *next_step(const json_t *document, const json_t *failure, const json_t *check)
 {
+    const char *remedy = nl_dig_string(document, "diagnosis.remedy", NULL);
+
+    if (remedy)
+        return remedy;
     if (failure)
         return nl_dig_string(failure, "hint",
                              nl_dig(failure, "layer")
@@ -127,11 +133,35 @@ static void judge_error(json_t *document, const struct count *count, const json_
                       nl_dig_string(count->first_error, "name", "?")) < 0)
         summary = NULL;
     set_verdict(document, "error", NL_EXIT_LAB, summary ? summary : "no check was evaluated",
-                next_step(failure, count->first_error));
+                next_step(document, failure, count->first_error));
+}
+
+/* A fault was injected to see whether it is recognised: the checks have to fail. */
+static void judge_expected(json_t *document, const json_t *expected)
+{
+    cleanup_free char *wanted = nl_diagnosis_title(expected);
+    cleanup_free char *found = nl_diagnosis_title(nl_dig(document, "diagnosis"));
+    bool met = nl_diagnosis_is_expected(document);
+    cleanup_free char *summary = NULL;
+
+    int rc;
+
+    if (met)
+        rc = asprintf(&summary, "the expected diagnosis came out: %s", wanted ? wanted : "");
+    else
+        rc = asprintf(&summary, "the diagnosis had to be %s, and is %s", wanted ? wanted : "",
+                      found ? found : "");
+    if (rc < 0)
+        summary = NULL;
+    set_verdict(
+        document, met ? "passed" : "failed", met ? NL_EXIT_PASSED : NL_EXIT_CHECK_FAILED, summary,
+        met ? "nothing to repair: the scenario's fault was recognised"
+            : "see whether the fault took effect; then mend scenarios/checks/diagnoses.json");
 }
 
 void nl_document_judge(json_t *document)
 {
+    const json_t *expected = nl_diagnosis_expected(document);
     const json_t *failure = nl_dig(document, "failure");
     struct count count = count_checks(document);
     cleanup_free char *summary = NULL;
@@ -139,10 +169,12 @@ void nl_document_judge(json_t *document)
     if (nl_dig_true(document, "run.interrupted")) {
         set_verdict(document, "interrupted", NL_EXIT_INTERRUPTED, "interrupted before it was done",
                     "run it again");
+    } else if (expected) {
+        judge_expected(document, expected);
     } else if (count.failed > 0) {
         summary = failed_summary(document, &count);
         set_verdict(document, "failed", NL_EXIT_CHECK_FAILED, summary,
-                    next_step(NULL, count.first_failed));
+                    next_step(document, NULL, count.first_failed));
     } else if (failure || count.errors > 0 || proves_nothing(document, &count)) {
         judge_error(document, &count, failure);
     } else {

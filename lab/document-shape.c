@@ -164,6 +164,16 @@ static const struct shape failure[] = {
     {0},
 };
 
+static const struct shape diagnosis[] = {
+    {"name", STRING | NEEDED, NULL, NULL, NULL},
+    {"layer", STRING | NONE, NULL, NULL, NULL},
+    {"summary", STRING | NEEDED, NULL, NULL, NULL},
+    {"explanation", STRING | NONE, NULL, NULL, NULL},
+    {"evidence", ARRAY, NULL, &text, NULL},
+    {"remedy", STRING | NONE, NULL, NULL, NULL},
+    {0},
+};
+
 static const struct shape verdict[] = {
     {"status", STRING | NEEDED, NULL, NULL, statuses},
     {"exit", NUMBER | NEEDED, NULL, NULL, NULL},
@@ -182,6 +192,7 @@ static const struct shape document_members[] = {
     {"checks", ARRAY | NEEDED, NULL, &check, NULL},
     {"slowdown", ARRAY | NEEDED, NULL, &slowdown, NULL},
     {"failure", OBJECT | NONE | NEEDED, failure, NULL, NULL},
+    {"diagnosis", OBJECT | NONE, diagnosis, NULL, NULL},
     {"verdict", OBJECT | NONE | NEEDED, verdict, NULL, NULL},
     {0},
 };

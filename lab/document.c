@@ -3,6 +3,7 @@
  */
 #include "document.h"
 #include "check.h"
+#include "diagnosis.h"
 #include "deadline.h"
 #include "dig.h"
 #include "slowdown.h"
@@ -181,12 +182,14 @@ int nl_document_new(char *const *argv, const json_t *scenario, const char *name,
     gmtime_r(&now, &utc);
     strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &utc);
     made->started_ms = nl_now_ms();
-    made->root = json_pack(
-        "{s:{s:i, s:s}, s:{s:o, s:s, s:n, s:o, s:o}, s:o, s:[], s:o, s:[], s:[], s:[], s:n, s:n}",
-        "nestlab", "document", NL_DOCUMENT_VERSION, "version", NL_VERSION, "run", "id",
-        run_id(name, &utc), "started", started, "seconds", "command", text_array(argv), "host",
-        host_facts(), "scenario", scenario ? json_deep_copy(scenario) : json_object(), "phases",
-        "layers", initial_layers(scenario), "commands", "checks", "slowdown", "failure", "verdict");
+    made->root = json_pack("{s:{s:i, s:s}, s:{s:o, s:s, s:n, s:o, s:o}, s:o, s:[], s:o, s:[], "
+                           "s:[], s:[], s:n, s:n, s:n}",
+                           "nestlab", "document", NL_DOCUMENT_VERSION, "version", NL_VERSION, "run",
+                           "id", run_id(name, &utc), "started", started, "seconds", "command",
+                           text_array(argv), "host", host_facts(), "scenario",
+                           scenario ? json_deep_copy(scenario) : json_object(), "phases", "layers",
+                           initial_layers(scenario), "commands", "checks", "slowdown", "failure",
+                           "diagnosis", "verdict");
     if (!made->root) {
         free(made);
         return nl_fail(err, NL_EXIT_LAB, "cannot start the document: out of memory");
@@ -422,6 +425,8 @@ int nl_document_finish(struct nl_document *document, struct nl_error **err)
     put(document, document->root, "slowdown", nl_slowdown(document->root));
     rc = nl_checks_run(document->root, &checking);
     /* Without its checks a run has proved nothing, even one that has no default checks. */
+    if (rc == 0)
+        rc = nl_diagnosis_run(document->root, &checking);
     if (rc < 0)
         nl_document_fail(document, NULL, "checks", "error", checking, NULL);
     nl_document_judge(document->root);

@@ -96,14 +96,16 @@ void nl_document_fail(struct nl_document *document, const char *layer, const cha
                       const char *kind, const struct nl_error *err, json_t *console_tail);
 void nl_document_interrupted(struct nl_document *document);
 
-/* End the run's clock, run all checks, compute the slowdown, judge. Fails only if the checks' files
-   cannot be read; the document is judged (an error) and can be saved all the same. */
+/* End the run's clock, run all checks, compute the slowdown, diagnose, judge. Fails only if the
+   checks' or diagnoses' files cannot be read; the document is judged (an error) and can be saved
+   all the same. */
 int nl_document_finish(struct nl_document *document, struct nl_error **err);
 
 /* verdict.exit: what the program exits with. */
 enum nl_exit nl_document_exit(const json_t *document);
 
-/* Set "verdict" from what the document holds: interrupted, else failed if any check failed, else
+/* Set "verdict" from what the document holds: interrupted, else whether the diagnosis is the one
+   that the scenario expects, if it expects one, else failed if any check failed, else
    error if the stack failed or a check could not be evaluated, else passed. For a document whose
    checks were run again; nl_document_finish calls it. */
 void nl_document_judge(json_t *document);

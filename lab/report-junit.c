@@ -4,6 +4,7 @@
  * There is no standard; this keeps to what the Jenkins and GitLab parsers have in common:
  * testsuites, testsuite, properties, testcase, failure, error, skipped, system-out, system-err.
  */
+#include "diagnosis.h"
 #include "dig.h"
 #include "printable.h"
 #include "report.h"
@@ -75,8 +76,17 @@ static bool belongs(const json_t *document, const json_t *check, const char *lay
     return !nl_dig_layer(document, of);
 }
 
-static void count_verdict(struct count *count, const char *verdict)
+/* In a run that expects a diagnosis the checks have to fail: they would turn a CI server red, and
+   decide nothing. */
+static bool decides(const json_t *document, const char *verdict)
 {
+    return !nl_diagnosis_expected(document) || strcmp(verdict, "pass") == 0;
+}
+
+static void count_verdict(struct count *count, const json_t *document, const char *verdict)
+{
+    if (!decides(document, verdict))
+        verdict = "skip";
     count->tests++;
     if (strcmp(verdict, "fail") == 0)
         count->failures++;
@@ -112,12 +122,17 @@ static struct count count_suite(const json_t *document, const char *layer)
     size_t i;
     json_t *check;
 
-    if (!layer)
-        count_verdict(&count, stack_verdict(document));
+    if (!layer) {
+        count_verdict(&count, document, stack_verdict(document));
+        if (nl_diagnosis_expected(document)) {
+            count.tests++;
+            count.failures += !nl_diagnosis_is_expected(document);
+        }
+    }
     json_array_foreach(json_object_get(document, "checks"), i, check)
     {
         if (belongs(document, check, layer))
-            count_verdict(&count, nl_dig_string(check, "verdict", "error"));
+            count_verdict(&count, document, nl_dig_string(check, "verdict", "error"));
     }
     count.seconds =
         layer ? layer_seconds(document, layer) : nl_dig_number(document, "run.seconds", 0);
@@ -166,17 +181,32 @@ static void write_output(xmlTextWriterPtr writer, const json_t *document, const 
     }
 }
 
-static void write_trouble(xmlTextWriterPtr writer, const json_t *check, const char *name)
+/* "hung at L2: SUMMARY", or "nothing". The caller's. */
+static char *diagnosis_line(const json_t *document)
 {
+    const json_t *diagnosis = nl_dig(document, "diagnosis");
+    cleanup_free char *title = nl_diagnosis_title(diagnosis);
+    char *line = NULL;
+
+    if (asprintf(&line, "%s%s%s", title ? title : "", diagnosis ? ": " : "",
+                 nl_dig_string(diagnosis, "summary", "")) < 0)
+        return NULL;
+    return line;
+}
+
+static void write_trouble(xmlTextWriterPtr writer, const json_t *document, const json_t *check,
+                          const char *name)
+{
+    cleanup_free char *diagnosis = diagnosis_line(document);
     cleanup_free char *text = NULL;
 
     start(writer, name);
     attribute(writer, "message", nl_dig_string(check, "message", ""));
     attribute(writer, "type", "check");
-    if (asprintf(&text, "%s\nwhat it proves: %s\nwhat to do: %s\n",
+    if (asprintf(&text, "%s\nwhat it proves: %s\nwhat to do: %s\ndiagnosis of the run: %s\n",
                  nl_dig_string(check, "message", "no message"),
                  nl_dig_string(check, "explanation", "not said"),
-                 nl_dig_string(check, "hint", "not said")) >= 0)
+                 nl_dig_string(check, "hint", "not said"), diagnosis ? diagnosis : "") >= 0)
         content(writer, text);
     end(writer);
 }
@@ -186,23 +216,26 @@ static void write_check(xmlTextWriterPtr writer, const json_t *document, const j
 {
     const char *verdict = nl_dig_string(check, "verdict", "error");
 
+    if (!decides(document, verdict))
+        verdict = "skip";
     start_case(writer, document, layer, nl_dig_string(check, "name", "unnamed"),
                nl_dig_number(check, "seconds", 0));
     if (strcmp(verdict, "fail") == 0) {
-        write_trouble(writer, check, "failure");
+        write_trouble(writer, document, check, "failure");
     } else if (strcmp(verdict, "skip") == 0) {
         start(writer, "skipped");
         attribute(writer, "message", nl_dig_string(check, "message", ""));
         end(writer);
     } else if (strcmp(verdict, "pass") != 0) {
-        write_trouble(writer, check, "error");
+        write_trouble(writer, document, check, "error");
     }
     write_output(writer, document, check);
     end(writer);
 }
 
-static char *failure_text(const json_t *failure)
+static char *failure_text(const json_t *document, const json_t *failure)
 {
+    cleanup_free char *diagnosis = diagnosis_line(document);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -216,6 +249,8 @@ static char *failure_text(const json_t *failure)
             nl_dig_string(failure, "message", "no message"));
     if (nl_dig(failure, "hint"))
         fprintf(out, "what to do: %s\n", nl_dig_string(failure, "hint", ""));
+    if (nl_dig(document, "diagnosis"))
+        fprintf(out, "diagnosis of the run: %s\n", diagnosis ? diagnosis : "");
     json_array_foreach(nl_dig(failure, "console_tail"), i, line)
         fprintf(out, "| %s\n", json_is_string(line) ? json_string_value(line) : "");
     fclose(out);
@@ -229,13 +264,34 @@ static void write_stack_case(xmlTextWriterPtr writer, const json_t *document)
 
     start_case(writer, document, NULL, "stack", nl_dig_number(document, "run.seconds", 0));
     if (failure || nl_dig_true(document, "run.interrupted")) {
-        cleanup_free char *text = failure ? failure_text(failure) : NULL;
+        cleanup_free char *text = failure ? failure_text(document, failure) : NULL;
+        bool is_error = decides(document, "error");
 
-        start(writer, "error");
+        start(writer, is_error ? "error" : "skipped");
         attribute(writer, "message",
                   failure ? nl_dig_string(failure, "message", "") : "the run was interrupted");
-        attribute(writer, "type", nl_dig_string(failure, "kind", "interrupted"));
-        content(writer, text);
+        if (is_error) {
+            attribute(writer, "type", nl_dig_string(failure, "kind", "interrupted"));
+            content(writer, text);
+        }
+        end(writer);
+    }
+    end(writer);
+}
+
+/* The only case that decides where the scenario expects a diagnosis. */
+static void write_diagnosis_case(xmlTextWriterPtr writer, const json_t *document)
+{
+    cleanup_free char *wanted = nl_diagnosis_title(nl_diagnosis_expected(document));
+    cleanup_free char *found = diagnosis_line(document);
+    cleanup_free char *text = NULL;
+
+    start_case(writer, document, NULL, "diagnosis", 0);
+    if (!nl_diagnosis_is_expected(document) &&
+        asprintf(&text, "expected: %s; found: %s", wanted ? wanted : "", found ? found : "") >= 0) {
+        start(writer, "failure");
+        attribute(writer, "message", text);
+        attribute(writer, "type", "diagnosis");
         end(writer);
     }
     end(writer);
@@ -261,6 +317,8 @@ static void write_properties(xmlTextWriterPtr writer, const json_t *document, co
         {"run", "run.id", NULL},
         {"l0", "run.l0.taken", NULL},
         {"host-kernel", "run.host.kernel", NULL},
+        {"diagnosis", "diagnosis.name", NULL},
+        {"diagnosis-layer", "diagnosis.layer", NULL},
         {"state", NULL, "state"},
         {"kernel", NULL, "facts.kernel.release"},
         {"cpu-vendor", NULL, "facts.cpuid.vendor"},
@@ -303,6 +361,8 @@ static void write_suite(xmlTextWriterPtr writer, const json_t *document, const j
     write_properties(writer, document, layer);
     if (!layer)
         write_stack_case(writer, document);
+    if (!layer && nl_diagnosis_expected(document))
+        write_diagnosis_case(writer, document);
     json_array_foreach(json_object_get(document, "checks"), i, check)
     {
         if (belongs(document, check, name))

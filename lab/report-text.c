@@ -315,6 +315,7 @@ void nl_report_text(const json_t *document, FILE *out, bool colour)
     struct nl_text to = nl_text_to(out, colour);
 
     print_verdict(&to, document);
+    nl_text_diagnosis(&to, document);
     print_stack(&to, document);
     print_failure(&to, document);
     nl_text_checks(&to, document);

@@ -38,6 +38,7 @@ void nl_text_findings(const struct nl_text *to, const json_t *findings);
 /* A document's findings: what is bad, and how many are not. */
 void nl_text_document_findings(const struct nl_text *to, const json_t *document);
 
+void nl_text_diagnosis(const struct nl_text *to, const json_t *document);
 void nl_text_checks(const struct nl_text *to, const json_t *document);
 void nl_text_slowdown(const struct nl_text *to, const json_t *document);
 

@@ -2,6 +2,7 @@
  * run.c - one run from scenario to report: see run.h.
  */
 #include "run.h"
+#include "diagnosis.h"
 #include "folders.h"
 #include "keeper.h"
 #include "l0.h"
@@ -121,6 +122,16 @@ static int check_images(const struct run *run, struct nl_error **err)
     return 0;
 }
 
+/* The same for a diagnosis that can never come out. */
+static int check_expected(const struct run *run, struct nl_error **err)
+{
+    const char *diagnosis = run->scenario->expect.diagnosis;
+
+    if (!diagnosis || nl_diagnosis_check_name(diagnosis, err) == 0)
+        return 0;
+    return nl_wrap(err, "%s: expect.diagnosis", run->options->scenario);
+}
+
 /* Everything up to the stack, which is not started yet. Errors here are the request's or the
    machine's: there is no document to tell them in. */
 static int set_up(struct run *run, struct nl_error **err)
@@ -132,7 +143,7 @@ static int set_up(struct run *run, struct nl_error **err)
 
     if (nl_scenario_load(options->scenario, options->overrides, &run->scenario, err) < 0 ||
         nl_store_open(options->store, NULL, NULL, &run->store, err) < 0 ||
-        check_images(run, err) < 0)
+        check_images(run, err) < 0 || check_expected(run, err) < 0)
         return -1;
     /* The run folder first: where there can be none, nothing is left behind either. */
     if (nl_rundir_create(run->scenario->name, &run->rundir, err) < 0)

@@ -252,6 +252,8 @@ static int rule_references(const struct nl_scenario *scenario, const struct nl_j
     struct nl_json_place checks = nl_json_key(root, "checks");
     struct nl_json_place benchmarks = nl_json_key(root, "benchmarks");
     struct nl_json_place layers = nl_json_key(&benchmarks, "layers");
+    struct nl_json_place expect = nl_json_key(root, "expect");
+    struct nl_json_place expected = nl_json_key(&expect, "layer");
     char *const *names = scenario->benchmarks.layers;
 
     for (size_t i = 0; i < scenario->n_commands; i++) {
@@ -266,6 +268,8 @@ static int rule_references(const struct nl_scenario *scenario, const struct nl_j
         if (check_reference(scenario, &place, scenario->checks[i].layer, err) < 0)
             return -1;
     }
+    if (check_reference(scenario, &expected, scenario->expect.layer, err) < 0)
+        return -1;
     for (size_t i = 0; names && names[i]; i++) {
         struct nl_json_place place = nl_json_index(&layers, i);
         if (check_reference(scenario, &place, names[i], err) < 0)

@@ -114,6 +114,17 @@ static const struct nl_field benchmark_fields[] = {
 static const struct nl_record benchmark_record = {
     "the benchmarks", sizeof(struct nl_benchmark_spec), benchmark_fields};
 
+static const struct nl_field expect_fields[] = {
+    {"diagnosis", NL_FIELD_TEXT, FIELD(nl_expect_spec, diagnosis), .required = true,
+     .pattern = NAME_PATTERN, .allowed = NAME_ALLOWED},
+    {"layer", NL_FIELD_TEXT, FIELD(nl_expect_spec, layer), .pattern = LAYER_PATTERN,
+     .allowed = LAYER_ALLOWED},
+    {.key = NULL},
+};
+
+static const struct nl_record expect_record = {"an expectation", sizeof(struct nl_expect_spec),
+                                               expect_fields};
+
 static const struct nl_field timeout_fields[] = {
     {"boot_s", NL_FIELD_NUMBER, FIELD(nl_timeouts, boot_s), .low = 1, .high = DAY_S,
      .fallback = "240"},
@@ -149,6 +160,7 @@ static const struct nl_field scenario_fields[] = {
     {"benchmarks", NL_FIELD_RECORD, FIELD(nl_scenario, benchmarks), .record = &benchmark_record},
     {"commands", NL_FIELD_RECORDS, FIELD(nl_scenario, commands), COUNT(nl_scenario, n_commands),
      .record = &command_record},
+    {"expect", NL_FIELD_RECORD, FIELD(nl_scenario, expect), .record = &expect_record},
     {"timeouts", NL_FIELD_RECORD, FIELD(nl_scenario, timeouts), .record = &timeout_record},
     {.key = NULL},
 };

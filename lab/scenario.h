@@ -64,6 +64,12 @@ struct nl_benchmark_spec {
     double budget_s; /* per benchmark and layer */
 };
 
+/* What must be found wrong: for scenarios with a fault in them. */
+struct nl_expect_spec {
+    char *diagnosis; /* its name; NULL: nothing is expected, and the checks decide */
+    char *layer;     /* NULL: the diagnosis is of the whole run */
+};
+
 struct nl_timeouts {
     double boot_s;      /* a guest's start until its agent answers */
     double services_s;  /* from there until its services are up and libvirt is connected */
@@ -90,6 +96,7 @@ struct nl_scenario {
     struct nl_benchmark_spec benchmarks;
     struct nl_command_spec *commands;
     size_t n_commands;
+    struct nl_expect_spec expect;
     struct nl_timeouts timeouts;
 };
 

@@ -75,3 +75,13 @@ def troubled($lists):
     ([$lists.trouble[].pattern] | join("|")) as $trouble
     | ([$lists.harmless[].pattern] | join("|")) as $harmless
     | [.[] | select(.text | test($trouble)) | select(.text | test($harmless) | not)];
+
+# On a document: its failure, if it is one of LAYER and of that kind.
+def failure_at($layer; $kind): .failure | values | select(.layer == $layer.name and .kind == $kind);
+
+# On a failure: why the kernel panicked, in its own words, or null.
+def panic_reason:
+    [.console_tail[]? | capture("Kernel panic - not syncing: (?<why>.*?)( \\]---)?$").why] | first;
+
+# On a failure: the line of its console that says panic, and what it is beside it.
+def panic_lines: [.console_tail[]? | select(test("Kernel panic"))] | .[:1];
