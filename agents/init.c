@@ -7,6 +7,7 @@
 
 #include "bench-boot.h"
 #include "cmdline.h"
+#include "fault.h"
 #include "insmod.h"
 #include "net.h"
 #include "news.h"
@@ -161,6 +162,7 @@ static void __attribute__((noreturn)) run_hypervisor(void)
 
     agent_news_load(SAVED_NEWS);
     set_environment();
+    agent_fault_boot(AGENT_FAULT_ROOT);
     cleanup_free char *kvm = agent_cmdline_own("nestlab.kvm");
     agent_services_load_modules(!kvm || strcmp(kvm, "0") != 0);
     char *layer = layer_name();

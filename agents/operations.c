@@ -5,6 +5,7 @@
 #include "dispatch.h"
 #include "exec.h"
 #include "facts.h"
+#include "fault.h"
 #include "files.h"
 #include "find-disk.h"
 #include "kmsg.h"
@@ -128,6 +129,20 @@ static int op_poweroff(struct agent_context *context, const json_t *request, jso
     return 0;
 }
 
+static int op_fault(struct agent_context *context, const json_t *request, json_t **result,
+                    struct agent_error *error)
+{
+    const char *name = json_string_value(json_object_get(request, "name"));
+
+    if (!context->in_guest)
+        return agent_fail(error, "only an agent that is its guest's init does that",
+                          "this agent does no harm to the machine it runs on");
+    if (!name)
+        return agent_fail(error, NULL, "\"name\" is not a string");
+    *result = json_object();
+    return agent_fault_asked(name, error);
+}
+
 const struct agent_operation agent_operations[] = {
     {"hello", op_hello, false},
     {"facts", op_facts, true},
@@ -139,5 +154,6 @@ const struct agent_operation agent_operations[] = {
     {"get", op_get, true},
     {"heartbeat", op_heartbeat, false},
     {"poweroff", op_poweroff, false},
+    {"fault", op_fault, true},
     {},
 };

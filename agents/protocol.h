@@ -39,6 +39,8 @@
  *   get        {"path", "offset", "limit"} -> {"data": base64, "size": N, "eof": bool}
  *   heartbeat  {"interval_s": N | 0} -> {}
  *   poweroff   {} -> {}         only as pid 1's child; a local agent refuses
+ *   fault      {"name"} -> {}   likewise: injects a fault into the guest (docs/faults.md), some of
+ *              them a moment after the reply
  */
 #ifndef NL_PROTOCOL_H
 #define NL_PROTOCOL_H

@@ -4,6 +4,7 @@
 #include "services.h"
 
 #include "cpu.h"
+#include "fault.h"
 #include "net.h"
 #include "news.h"
 
@@ -168,6 +169,7 @@ static void modules_loaded(void)
     agent_news_phase("modules");
     if (agent_net_up("eth0", ADDRESS, NETMASK, &error) < 0)
         agent_news_trouble("network", error.message);
+    agent_fault_boot(AGENT_FAULT_MODULES);
 }
 
 void agent_services_start(void)

@@ -2,6 +2,7 @@
  * disks.c - overlays and the boot disk: see disks.h.
  */
 #include "disks.h"
+#include "fault-inject.h"
 #include "folders.h"
 #include "process.h"
 #include "warm.h"
@@ -180,5 +181,7 @@ int nl_disks_make(struct nl_stack *stack, struct nl_error **err)
         if (base && make_overlay(&stack->layers[i], base, err) < 0)
             return -1;
     }
+    if (nl_fault_inject(stack, NL_FAULT_PREPARE, NULL, err) < 0)
+        return -1;
     return make_boot_disk(stack, err);
 }

@@ -7,6 +7,7 @@
  */
 #include "layer-domain.h"
 #include "disks.h"
+#include "fault-inject.h"
 
 #include <string.h>
 #include <sys/random.h>
@@ -154,6 +155,7 @@ static void write_seed(FILE *out)
    /dev/kmsg. `panic=-1`: a panic ends the domain at once, and libvirt tells. */
 static char *command_line(const struct nl_layer *layer)
 {
+    cleanup_free char *faults = nl_fault_boot_names(layer);
     const struct nl_layer_spec *spec = layer->spec;
     char *text = NULL;
     size_t size = 0;
@@ -170,6 +172,8 @@ static char *command_line(const struct nl_layer *layer)
     } else if (layer->overlay) {
         fprintf(out, " nestlab.scratch=nl-%s", spec->name);
     }
+    if (faults)
+        fprintf(out, " nestlab.fault=%s", faults);
     for (char *const *argument = spec->kernel_args; argument && *argument; argument++)
         fprintf(out, " %s", *argument);
     fclose(out);

@@ -38,11 +38,11 @@ static void replace(char **text, const char *value)
     *text = value ? strdup(value) : NULL;
 }
 
-/* Without these a layer cannot boot the next one; other trouble (a module that does not load) is
-   for the checks to judge. */
+/* Without these a layer cannot boot the next one, or is not as broken as the scenario asked; other
+   trouble (a module that does not load) is for the checks to judge. */
 static bool is_fatal(const char *name)
 {
-    static const char *const fatal[] = {"root disk", "sshd", "libvirtd"};
+    static const char *const fatal[] = {"root disk", "sshd", "libvirtd", "fault"};
 
     for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
         if (!strcmp(name, fatal[i]))

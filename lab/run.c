@@ -3,6 +3,7 @@
  */
 #include "run.h"
 #include "diagnosis.h"
+#include "fault-inject.h"
 #include "folders.h"
 #include "keeper.h"
 #include "l0.h"
@@ -88,7 +89,7 @@ static void collect_left_behind(void)
 /* "auto" does not take this machine when the scenario asks of L0 what only a guest can have. */
 static int choose_l0(struct run *run, bool *local, char **why, struct nl_error **err)
 {
-    const char *key = nl_layer_needs_guest(&run->scenario->layers[0]);
+    const char *key = nl_scenario_needs_guest(run->scenario);
 
     if (!key || strcmp(run->scenario->l0, "auto") != 0)
         return nl_l0_choose(run->scenario->l0, nl_store_agent(run->store), local, why, err);
@@ -183,6 +184,8 @@ static int use_stack(struct run *run, struct nl_error **err)
 
     if (rc == 0)
         rc = nl_stack_save_state(run->stack, "running", "work", err);
+    if (rc == 0)
+        rc = nl_fault_inject(run->stack, NL_FAULT_RUNNING, NULL, err);
     if (rc == 0 && !run->options->demo)
         rc = timed(run, "benchmarks", nl_work_benchmarks, err);
     if (rc == 0 && !run->options->demo)

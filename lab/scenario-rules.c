@@ -2,6 +2,7 @@
  * scenario-rules.c - what must hold between the values of a scenario: which image may be where,
  * memory, names, references to layers.
  */
+#include "fault-table.h"
 #include "scenario-table.h"
 #include "kernel-files.h"
 
@@ -60,6 +61,14 @@ const char *nl_layer_needs_guest(const struct nl_layer_spec *layer)
         if (needs[i].set)
             return needs[i].key;
     return NULL;
+}
+
+const char *nl_scenario_needs_guest(const struct nl_scenario *scenario)
+{
+    for (size_t i = 0; i < scenario->n_faults; i++)
+        if (nl_scenario_layer_index(scenario, scenario->faults[i].layer) == 0)
+            return scenario->faults[i].fault;
+    return nl_layer_needs_guest(&scenario->layers[0]);
 }
 
 /* The default: room for the layers within, and for an L0 and L1 that also run libvirt and QEMU. */
@@ -322,9 +331,66 @@ static int rule_files(const struct nl_scenario *scenario, const struct nl_json_p
     return 0;
 }
 
+static int check_fault(const struct nl_scenario *scenario, size_t index,
+                       const struct nl_json_place *element, struct nl_error **err)
+{
+    const struct nl_fault_spec *spec = &scenario->faults[index];
+    const struct nl_fault *fault = nl_fault_find(spec->fault);
+    struct nl_json_place place = nl_json_key(element, "fault");
+    struct nl_json_place layer = nl_json_key(element, "layer");
+    int at = nl_scenario_layer_index(scenario, spec->layer);
+
+    if (!fault) {
+        cleanup_free char *allowed = nl_fault_names();
+        const char *near = nl_fault_near(spec->fault);
+        nl_fail_at(err, &place, "there is no fault \"%s\"%s%s%s", spec->fault,
+                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        return nl_hint(err, "%s", allowed ? allowed : "");
+    }
+    if (check_reference(scenario, &layer, spec->layer, err) < 0)
+        return -1;
+    if (fault->disk && strcmp(scenario->layers[at].image, "leaf") == 0)
+        return nl_fail_at(err, &layer,
+                          "%s is a leaf, and has nothing for \"%s\"; allowed: a layer "
+                          "with another image",
+                          scenario->layers[at].name, fault->name);
+    if (fault->inside && (size_t)at + 1 == scenario->n_layers)
+        return nl_fail_at(err, &layer,
+                          "%s has no layer inside it, which \"%s\" is about; allowed: "
+                          "a layer that boots another",
+                          scenario->layers[at].name, fault->name);
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(scenario->faults[i].fault, spec->fault) == 0 &&
+            nl_scenario_layer_index(scenario, scenario->faults[i].layer) == at)
+            return nl_fail_at(err, &place, "\"%s\" at %s is there twice; allowed: each fault once",
+                              spec->fault, scenario->layers[at].name);
+    return 0;
+}
+
+static int rule_faults(const struct nl_scenario *scenario, const struct nl_json_place *root,
+                       struct nl_error **err)
+{
+    struct nl_json_place faults = nl_json_key(root, "faults");
+
+    for (size_t i = 0; i < scenario->n_faults; i++) {
+        struct nl_json_place element = nl_json_index(&faults, i);
+        struct nl_json_place layer = nl_json_key(&element, "layer");
+        if (check_fault(scenario, i, &element, err) < 0)
+            return -1;
+        if (strcmp(scenario->l0, "local") == 0 &&
+            nl_scenario_layer_index(scenario, scenario->faults[i].layer) == 0) {
+            nl_fail_at(err, &layer,
+                       "L0 is this machine (l0 \"local\"), and no fault is injected "
+                       "into it");
+            return nl_hint(err, "choose a layer further in, or use l0 \"emulated\"");
+        }
+    }
+    return 0;
+}
+
 static rule_function *const rules[] = {
     rule_images, rule_memory,     rule_kernels,  rule_module_nested, rule_l0,
-    rule_names,  rule_references, rule_programs, rule_files,
+    rule_names,  rule_references, rule_programs, rule_files,         rule_faults,
 };
 
 int nl_scenario_check(const struct nl_scenario *scenario, const struct nl_json_place *root,

@@ -84,6 +84,17 @@ static const struct nl_field command_fields[] = {
 static const struct nl_record command_record = {"a command", sizeof(struct nl_command_spec),
                                                 command_fields};
 
+static const struct nl_field fault_fields[] = {
+    {"layer", NL_FIELD_TEXT, FIELD(nl_fault_spec, layer), .required = true,
+     .pattern = LAYER_PATTERN, .allowed = LAYER_ALLOWED},
+    {"fault", NL_FIELD_TEXT, FIELD(nl_fault_spec, fault), .required = true, .pattern = NAME_PATTERN,
+     .allowed = NAME_ALLOWED},
+    {.key = NULL},
+};
+
+static const struct nl_record fault_record = {"a fault", sizeof(struct nl_fault_spec),
+                                              fault_fields};
+
 static const struct nl_field check_fields[] = {
     {"name", NL_FIELD_TEXT, FIELD(nl_check_spec, name), .required = true, .pattern = NAME_PATTERN,
      .allowed = NAME_ALLOWED},
@@ -160,6 +171,8 @@ static const struct nl_field scenario_fields[] = {
     {"benchmarks", NL_FIELD_RECORD, FIELD(nl_scenario, benchmarks), .record = &benchmark_record},
     {"commands", NL_FIELD_RECORDS, FIELD(nl_scenario, commands), COUNT(nl_scenario, n_commands),
      .record = &command_record},
+    {"faults", NL_FIELD_RECORDS, FIELD(nl_scenario, faults), COUNT(nl_scenario, n_faults),
+     .record = &fault_record},
     {"expect", NL_FIELD_RECORD, FIELD(nl_scenario, expect), .record = &expect_record},
     {"timeouts", NL_FIELD_RECORD, FIELD(nl_scenario, timeouts), .record = &timeout_record},
     {.key = NULL},

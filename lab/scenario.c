@@ -101,6 +101,9 @@ static int complete(struct nl_scenario *scenario, struct nl_error **err)
     for (size_t i = 0; i < scenario->n_checks; i++)
         if (resolve(scenario, &scenario->checks[i].layer, err) < 0)
             return -1;
+    for (size_t i = 0; i < scenario->n_faults; i++)
+        if (resolve(scenario, &scenario->faults[i].layer, err) < 0)
+            return -1;
     if (resolve(scenario, &scenario->expect.layer, err) < 0)
         return -1;
     for (size_t i = 0; names && names[i]; i++)

@@ -57,6 +57,12 @@ struct nl_check_spec {
     char *explanation;
 };
 
+/* A fault to inject: fault-table.h. */
+struct nl_fault_spec {
+    char *layer;
+    char *fault;
+};
+
 struct nl_benchmark_spec {
     char **names;    /* NULL: none; {"all", NULL}: all */
     char **layers;   /* NULL: every layer */
@@ -96,6 +102,8 @@ struct nl_scenario {
     struct nl_benchmark_spec benchmarks;
     struct nl_command_spec *commands;
     size_t n_commands;
+    struct nl_fault_spec *faults;
+    size_t n_faults;
     struct nl_expect_spec expect;
     struct nl_timeouts timeouts;
 };
@@ -127,6 +135,10 @@ json_t *nl_scenario_to_json(const struct nl_scenario *scenario);
 /* The key of LAYER that can only be had where the layer is a guest, or NULL: L0 can be this machine
    ("local") only if this says NULL for it. */
 const char *nl_layer_needs_guest(const struct nl_layer_spec *layer);
+
+/* What of the scenario can only be had where L0 is a guest: a key of L0, or a fault that is
+   injected into it; NULL: nothing. */
+const char *nl_scenario_needs_guest(const struct nl_scenario *scenario);
 
 void nl_scenario_free(struct nl_scenario **scenario);
 #define cleanup_scenario NL_CLEANUP(nl_scenario_free)

@@ -3,6 +3,7 @@
  */
 #include "stack.h"
 #include "disks.h"
+#include "fault-inject.h"
 #include "layer.h"
 #include "ports.h"
 #include "progress.h"
@@ -18,6 +19,14 @@
 size_t nl_stack_outermost(const struct nl_stack *stack)
 {
     return stack->local ? 1 : 0;
+}
+
+struct nl_layer *nl_stack_layer(struct nl_stack *stack, const char *name)
+{
+    for (size_t i = 0; i < stack->n_layers; i++)
+        if (!strcmp(stack->layers[i].spec->name, name))
+            return &stack->layers[i];
+    return NULL;
 }
 
 nl_deadline nl_stack_deadline(const struct nl_stack *stack, double seconds)
@@ -195,7 +204,8 @@ int nl_stack_up(struct nl_stack *stack, struct nl_error **err)
     for (size_t i = 0; i < stack->n_layers; i++) {
         stack->layers[i].state = NL_LAYER_STARTING;
         if (nl_stack_save_state(stack, "starting", stack->layers[i].spec->name, err) < 0 ||
-            nl_layer_up(&stack->layers[i], err) < 0)
+            nl_layer_up(&stack->layers[i], err) < 0 ||
+            nl_fault_inject(stack, NL_FAULT_UP, &stack->layers[i], err) < 0)
             return -1;
     }
     return 0;

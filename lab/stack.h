@@ -61,6 +61,9 @@ struct nl_stack {
 /* The first layer that is a guest: 1 when L0 is this very machine. */
 size_t nl_stack_outermost(const struct nl_stack *stack);
 
+/* The layer of that name, or NULL. */
+struct nl_layer *nl_stack_layer(struct nl_stack *stack, const char *name);
+
 /* In SECONDS, but not beyond the run's own deadline. */
 nl_deadline nl_stack_deadline(const struct nl_stack *stack, double seconds);
 

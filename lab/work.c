@@ -18,14 +18,6 @@
 #define COMMAND_FOLDER "/tmp/nestlab-command"
 #define COMMAND_OUTPUT_MAX (1 << 20)
 
-static struct nl_layer *find_layer(struct nl_stack *stack, const char *name)
-{
-    for (size_t i = 0; i < stack->n_layers; i++)
-        if (!strcmp(stack->layers[i].spec->name, name))
-            return &stack->layers[i];
-    return NULL;
-}
-
 static bool is_in_state(const struct nl_layer *layer, const char *state)
 {
     return strcmp(layer->state, state) == 0;
@@ -180,7 +172,7 @@ static int place_files(struct nl_layer *layer, const struct nl_command_spec *com
 static int run_command(struct nl_stack *stack, size_t index, struct nl_error **err)
 {
     const struct nl_command_spec *command = &stack->scenario->commands[index];
-    struct nl_layer *layer = find_layer(stack, command->layer);
+    struct nl_layer *layer = nl_stack_layer(stack, command->layer);
     nl_deadline deadline = nl_stack_deadline(stack, command->timeout_s + REPLY_S);
     cleanup_free char *folder = NULL;
     cleanup_json json_t *reply = NULL;

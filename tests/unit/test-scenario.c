@@ -17,6 +17,9 @@
 #define SHIPPED "scenarios/"
 #define TWO "{\"name\": \"t\", \"layers\": [{\"image\": \"hypervisor\"}, {\"image\": \"leaf\"}]"
 
+#define FAULT(layer, fault)                                                                        \
+    TWO ", \"faults\": [{\"layer\": \"" layer "\", \"fault\": \"" fault "\"}"
+
 static char folder[] = "/tmp/nl-test-scenario-XXXXXX";
 
 static void touch(const char *name)
@@ -119,6 +122,7 @@ static const char full[] =
     "  \"samples\": 30, \"budget_s\": 0.5},\n"
     " \"commands\": [{\"name\": \"t\", \"layer\": \"innermost\", \"argv\": [\"./test.sh\", \"\"],\n"
     "  \"files\": [\"test.sh\"], \"skip_codes\": [77, 4], \"timeout_s\": 1.5}],\n"
+    " \"faults\": [{\"layer\": \"innermost\", \"fault\": \"hang\"}],\n"
     " \"timeouts\": {\"boot_s\": 10, \"services_s\": 20, \"agent_s\": 30, \"benchmark_s\": 40,\n"
     "  \"total_s\": 50}}\n";
 
@@ -153,6 +157,9 @@ static void test_every_key(void **state)
     assert_int_equal(s->commands[0].n_skip_codes, 2);
     assert_int_equal(s->commands[0].skip_codes[1], 4);
     assert_true(s->commands[0].timeout_s == 1.5);
+    assert_int_equal(s->n_faults, 1);
+    assert_string_equal(s->faults[0].layer, "L2");
+    assert_string_equal(s->faults[0].fault, "hang");
     assert_true(s->timeouts.total_s == 50);
 }
 
@@ -242,6 +249,12 @@ static void test_local_l0(void **state)
     assert_null(nl_layer_needs_guest(&s->layers[0]));
     assert_string_equal(nl_layer_needs_guest(&whole->layers[0]), "cpu");
     assert_string_equal(nl_layer_needs_guest(&whole->layers[1]), "kernel");
+    assert_null(nl_scenario_needs_guest(s));
+    assert_string_equal(nl_scenario_needs_guest(whole), "cpu");
+    cleanup_scenario struct nl_scenario *broken = parse_good(FAULT("L0", "disk-full") "]}");
+    assert_string_equal(nl_scenario_needs_guest(broken), "disk-full");
+    cleanup_scenario struct nl_scenario *inner = parse_good(FAULT("L1", "hang") "]}");
+    assert_null(nl_scenario_needs_guest(inner));
 }
 
 #define L0 "{\"image\": \"hypervisor\"}"
@@ -357,6 +370,18 @@ static const struct {
     {COMMAND("\"argv\": [\"x\"], \"timeout_s\": 0"), "timeout_s: 0 is out of range", NULL},
     {COMMAND("\"argv\": [\"x\"], \"files\": [\"test.sh\", \"./test.sh\"]"),
      "commands[0].files[1]: two files of one command are called \"test.sh\"", NULL},
+    {FAULT("L1", "kernel-panick") "]}",
+     "faults[0].fault: there is no fault \"kernel-panick\"; did you mean \"kernel-panic\"?",
+     "allowed: image-corrupt, "},
+    {FAULT("L2", "hang") "]}", "faults[0].layer: there is no layer \"L2\"", "innermost"},
+    {FAULT("L1", "disk-full") "]}", "faults[0].layer: L1 is a leaf, and has nothing for", NULL},
+    {"{\"name\": \"t\", \"layers\": [" L0 "], \"faults\": [{\"layer\": \"L0\","
+     " \"fault\": \"memory-eaten\"}]}",
+     "faults[0].layer: L0 has no layer inside it", NULL},
+    {FAULT("L1", "hang") ", {\"layer\": \"innermost\", \"fault\": \"hang\"}]}",
+     "faults[1].fault: \"hang\" at L1 is there twice", NULL},
+    {FAULT("L0", "disk-full") "], \"l0\": \"local\"}", "faults[0].layer: L0 is this machine",
+     "emulated"},
     {TWO ", \"timeouts\": {\"total_s\": 1e9}}", "timeouts.total_s: 1000000000 is out of range",
      NULL},
     {TWO ", \"timeouts\": {\"boot\": 1}}", "did you mean \"boot_s\"?", NULL},

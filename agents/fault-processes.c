@@ -1,0 +1,226 @@
+/*
+ * fault-processes.c - faults of a guest's processes and its memory: see fault.h.
+ */
+#include "fault.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Names as in /proc/PID/comm, which ends after 15 bytes. */
+#define EMULATOR "qemu-system-x86"
+#define VCPU_THREAD "CPU 0/KVM"
+
+#define LOOK_AGAIN_US 100000
+
+static bool has_text(const char *path, const char *text)
+{
+    cleanup_free char *line = agent_read_line(path);
+
+    return line && strcmp(line, text) == 0;
+}
+
+/* Calls WORK with the number of each entry of FOLDER that is one; the sum of what it returns. */
+static int for_each_number(const char *folder, int (*work)(long number, const void *data),
+                           const void *data)
+{
+    DIR *dir = opendir(folder);
+    int sum = 0;
+
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        long number = strtol(entry->d_name, NULL, 10);
+        if (number > 0)
+            sum += work(number, data);
+    }
+    if (dir)
+        closedir(dir);
+    return sum;
+}
+
+static int kill_by_name(long pid, const void *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
+    return has_text(path, name) && kill((pid_t)pid, SIGKILL) == 0;
+}
+
+static int kill_all(const char *name, struct agent_error *error)
+{
+    return for_each_number("/proc", kill_by_name, name) > 0
+               ? 0
+               : agent_fail(error, NULL, "there is no process %s to kill", name);
+}
+
+/* The sessions of those who are connected, too. */
+int agent_fault_kill_sshd(struct agent_error *error)
+{
+    return kill_all("sshd", error);
+}
+
+int agent_fault_kill_libvirtd(struct agent_error *error)
+{
+    return kill_all("libvirtd", error);
+}
+
+int agent_fault_kill_emulator(struct agent_error *error)
+{
+    return kill_all(EMULATOR, error);
+}
+
+/* Pid 1's children that are the agent's program: what serves the link, and the shell. */
+static int kill_if_agent(long pid, const void *self)
+{
+    char path[64], target[PATH_MAX];
+    long parent = 0;
+
+    if (pid == 1 || pid == getpid())
+        return 0;
+    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    cleanup_free char *stat = agent_read_line(path);
+    const char *after = stat ? strrchr(stat, ')') : NULL;
+    if (!after || sscanf(after, ") %*c %ld", &parent) != 1 || parent != 1)
+        return 0;
+    snprintf(path, sizeof(path), "/proc/%ld/exe", pid);
+    ssize_t n = readlink(path, target, sizeof(target) - 1);
+    if (n < 0)
+        return 0;
+    target[n] = '\0';
+    return strcmp(target, self) == 0 && kill((pid_t)pid, SIGKILL) == 0;
+}
+
+/* Init starts again what answers, but not without end: so long it takes. */
+int agent_fault_kill_agent(struct agent_error *error)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    int quiet = 0;
+
+    if (n < 0)
+        return agent_fail(error, NULL, "cannot find out what the agent's program is");
+    self[n] = '\0';
+    while (quiet < 50) {
+        quiet = for_each_number("/proc", kill_if_agent, self) > 0 ? 0 : quiet + 1;
+        usleep(LOOK_AGAIN_US);
+    }
+    return 0;
+}
+
+/* The oldest QEMU. */
+static int take_emulator(long pid, const void *to)
+{
+    long *found = *(long *const *)to;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
+    if (has_text(path, EMULATOR) && (!*found || pid < *found))
+        *found = pid;
+    return 0;
+}
+
+struct vcpu_query {
+    long pid;
+    long long *ticks;
+};
+
+static int take_vcpu_time(long tid, const void *data)
+{
+    const struct vcpu_query *query = data;
+    long long user = 0, system = 0;
+    char path[96];
+
+    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/comm", query->pid, tid);
+    if (!has_text(path, VCPU_THREAD))
+        return 0;
+    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/stat", query->pid, tid);
+    cleanup_free char *stat = agent_read_line(path);
+    const char *after = stat ? strrchr(stat, ')') : NULL;
+    if (after && sscanf(after, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld", &user,
+                        &system) == 2)
+        *query->ticks = user + system;
+    return 0;
+}
+
+/* How long the guest of QEMU PID has run, in seconds. */
+static double guest_seconds(long pid)
+{
+    long long ticks = 0;
+    struct vcpu_query query = {.pid = pid, .ticks = &ticks};
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%ld/task", pid);
+    for_each_number(path, take_vcpu_time, &query);
+    return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+static int write_file(const char *path, const char *text, struct agent_error *error)
+{
+    cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    return fd < 0 || agent_write_all(fd, text, strlen(text)) < 0
+               ? agent_fail(error, NULL, "%s: %s", path, strerror(errno))
+               : 0;
+}
+
+/* The guest gets a twentieth of the processor once it runs; before that QEMU's start would take all
+   the time that the guest's boot is to take. */
+int agent_fault_throttle_emulator(struct agent_error *error)
+{
+    static const char group[] = "/sys/fs/cgroup/nestlab-throttled";
+    int64_t until = agent_now_ms() + 600 * 1000;
+    char path[PATH_MAX], number[32];
+    long pid = 0, *found = &pid;
+
+    while (!pid || guest_seconds(pid) < 0.2) {
+        if (agent_now_ms() > until)
+            return agent_fail(error, NULL, "no guest has run");
+        usleep(LOOK_AGAIN_US);
+        pid = 0;
+        for_each_number("/proc", take_emulator, &found);
+    }
+    if (write_file("/sys/fs/cgroup/cgroup.subtree_control", "+cpu", error) < 0)
+        return -1;
+    if (mkdir(group, 0755) < 0 && errno != EEXIST)
+        return agent_fail(error, NULL, "%s: %s", group, strerror(errno));
+    snprintf(path, sizeof(path), "%s/cpu.max", group);
+    if (write_file(path, "5000 100000", error) < 0)
+        return -1;
+    snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+    snprintf(number, sizeof(number), "%ld", pid);
+    return write_file(path, number, error);
+}
+
+static long long meminfo_kib(const char *name)
+{
+    cleanup_free char *text = agent_read_file("/proc/meminfo", 65536, NULL);
+    const char *at = text ? strstr(text, name) : NULL;
+
+    return at ? atoll(at + strlen(name)) : 0;
+}
+
+/* More than there is, by a process that the kernel does not kill for it: it kills the largest other
+   one, and that is QEMU. */
+int agent_fault_eat_memory(struct agent_error *error)
+{
+    static const long long piece_kib = 4096, beyond_kib = 65536;
+    long long wanted = meminfo_kib("MemAvailable:") + beyond_kib;
+
+    if (write_file("/proc/self/oom_score_adj", "-1000", error) < 0)
+        return -1;
+    for (long long eaten = 0; eaten < wanted; eaten += piece_kib) {
+        void *piece = mmap(NULL, (size_t)piece_kib * 1024, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED | MAP_POPULATE, -1, 0);
+        if (piece == MAP_FAILED)
+            return agent_fail(error, NULL, "no more memory after %lld KiB: %s", eaten,
+                              strerror(errno));
+    }
+    for (;;)
+        pause();
+}
