@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -167,6 +168,19 @@ static json_t *memory_facts(void)
                      meminfo_field(meminfo, "MemFree:"));
 }
 
+/* Of the root file system: what is available is less than what is free, some is held back for
+   root. */
+static json_t *disk_facts(void)
+{
+    struct statvfs about;
+
+    if (statvfs("/", &about) < 0)
+        return json_null();
+    return json_pack("{s:I, s:I}", "total_kib",
+                     (json_int_t)(about.f_blocks * about.f_frsize / 1024), "available_kib",
+                     (json_int_t)(about.f_bavail * about.f_frsize / 1024));
+}
+
 /* The kernel's opinion of every CPU weakness: mitigations make up much of what an exit costs. */
 static json_t *vulnerability_facts(void)
 {
@@ -209,6 +223,7 @@ json_t *agent_facts(const char *layer, double uptime_at_ready_s, bool kvm_guest)
     json_object_set_new(facts, "clock_source", clock_facts());
     json_object_set_new(facts, "huge_pages", huge_page_facts());
     json_object_set_new(facts, "memory", memory_facts());
+    json_object_set_new(facts, "disk", disk_facts());
     json_object_set_new(facts, "vulnerabilities", vulnerability_facts());
     return facts;
 }

@@ -110,6 +110,7 @@ static const struct shape layer_members[] = {
     {"image", OBJECT | NONE, NULL, NULL, NULL},
     {"domain", OBJECT | NONE, NULL, NULL, NULL},
     {"facts", OBJECT | NONE, NULL, NULL, NULL},
+    {"facts_after", OBJECT | NONE, NULL, NULL, NULL},
     {"log", OBJECT | NONE, log_members, NULL, NULL},
     {"exits", ARRAY, NULL, &exits, NULL},
     {"benchmarks", ARRAY, NULL, &benchmark, NULL},

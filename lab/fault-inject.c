@@ -69,7 +69,7 @@ static int truncate_kernel(struct nl_layer *layer, struct nl_error **err)
  */
 static int kill_outermost(struct nl_layer *layer, struct nl_error **err)
 {
-    int killed = nl_rundir_guests(nl_rundir_path(layer->stack->rundir), true, err);
+    int killed = nl_rundir_kill_guests(nl_rundir_path(layer->stack->rundir), err);
 
     return killed == 0  ? nl_fail(err, NL_EXIT_LAB, "there is no QEMU to kill")
            : killed < 0 ? -1

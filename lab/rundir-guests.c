@@ -150,6 +150,18 @@ int nl_rundir_guests(const char *path, bool end, struct nl_error **err)
     return (int)guests.n;
 }
 
+int nl_rundir_kill_guests(const char *path, struct nl_error **err)
+{
+    __attribute__((cleanup(free_guests))) struct guests guests = {NULL, 0};
+
+    if (find_guests(path, &guests, err) < 0)
+        return -1;
+    if (signal_and_wait(&guests, SIGKILL, KILL_SECONDS) > 0)
+        return nl_fail(err, NL_EXIT_LAB, "a QEMU process of %s does not end, even when killed",
+                       path);
+    return (int)guests.n;
+}
+
 static void close_ftsp(FTS **fts)
 {
     if (*fts)

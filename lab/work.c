@@ -214,12 +214,28 @@ int nl_work_commands(struct nl_stack *stack, struct nl_error **err)
     return 0;
 }
 
+static bool has_failed(const struct nl_stack *stack)
+{
+    return json_is_object(json_object_get(nl_document_json(stack->document), "failure"));
+}
+
 /* A layer that is lost only now, at the end. What failed before has been blamed already. */
 static void blame_lost(struct nl_layer *layer, struct nl_error **err)
 {
-    if (!nl_link_alive(layer->link) &&
-        !json_is_object(json_object_get(nl_document_json(layer->stack->document), "failure")))
+    if (!nl_link_alive(layer->link) && !has_failed(layer->stack))
         nl_watch_blame(layer, "collect", "error", err);
+}
+
+/* What has changed since LAYER came up may be why something failed, such as a disk that has become
+   full. Best effort: it says nothing more about the failure if it cannot be had. */
+static void take_facts_again(struct nl_layer *layer)
+{
+    cleanup_error struct nl_error *ignored = NULL;
+    json_t *facts = NULL;
+
+    if (has_failed(layer->stack) &&
+        nl_layer_ask(layer, "facts", json_pack("{s:b}", "kvm_guest", 0), &facts, &ignored) == 0)
+        nl_document_layer_set(layer->stack->document, layer->index, "facts_after", facts);
 }
 
 int nl_work_collect(struct nl_stack *stack, struct nl_error **err)
@@ -241,6 +257,8 @@ int nl_work_collect(struct nl_stack *stack, struct nl_error **err)
             blame_lost(layer, &one);
             if (!first)
                 first = nl_steal(&one);
+        } else {
+            take_facts_again(layer);
         }
         if (i + 1 < stack->n_layers && is_in_state(&stack->layers[i + 1], NL_LAYER_UP))
             nl_warm_keep(layer);
