@@ -28,6 +28,9 @@
 #define EXITS_BUDGET_NS 30e6
 /* Long against the exit at its end on any machine, and under 5 ms on an emulated one. */
 #define ITERATIONS 2000000u
+/* Up to which ratio the loop in the guest and the one outside need no second look. */
+#define LOOPS_ALIKE 3
+#define MORE_RUNS 3
 
 static const unsigned char code[] = {
     0xb9, 0x00,       0x00, 0x00, 0x00, /* mov $0, %ecx: the number is patched in */
@@ -152,9 +155,30 @@ static double loop_outside_ns(void)
     return (now_ns() - start) / ITERATIONS;
 }
 
+static double per_exit_ns(const struct course *course)
+{
+    return (course->last_ns - course->first_ns) / (course->exits - 1);
+}
+
 static json_t *failed(json_t *why)
 {
     return json_pack("{s:b, s:o}", "ran", 0, "error", why);
+}
+
+/* One run of the guest from its start. NULL, or why it did not do all it should. LOOP_NS: its loop,
+   without the exit at the end. */
+static json_t *run_course(int vcpu, struct kvm_run *run, struct course *course, double *loop_ns)
+{
+    if (set_registers(vcpu) < 0)
+        return json_sprintf("setting the vCPU's registers: %s", strerror(errno));
+    json_t *why = run_guest(vcpu, run, course);
+    if (why)
+        return why;
+    if (course->exits < 2 || course->marks != 2)
+        return json_sprintf("the guest halted after %u port writes and %u marks", course->exits,
+                            course->marks);
+    *loop_ns = (course->loop_end_ns - course->loop_begin_ns - per_exit_ns(course)) / ITERATIONS;
+    return NULL;
 }
 
 json_t *agent_kvm_guest(int vm, int vcpu, struct kvm_run *run)
@@ -163,6 +187,7 @@ json_t *agent_kvm_guest(int vm, int vcpu, struct kvm_run *run)
     struct kvm_userspace_memory_region region = {.memory_size = MEMORY,
                                                  .userspace_addr = (uintptr_t)memory};
     struct course course = {0};
+    double loop = 0;
 
     if (memory == MAP_FAILED)
         return failed(json_sprintf("guest memory: %s", strerror(errno)));
@@ -171,18 +196,23 @@ json_t *agent_kvm_guest(int vm, int vcpu, struct kvm_run *run)
     ioctl(vm, KVM_SET_TSS_ADDR, 0xfffbd000);
     if (ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region) < 0)
         return failed(json_sprintf("KVM_SET_USER_MEMORY_REGION: %s", strerror(errno)));
-    if (set_registers(vcpu) < 0)
-        return failed(json_sprintf("setting the vCPU's registers: %s", strerror(errno)));
     double start = now_ns();
-    json_t *why = run_guest(vcpu, run, &course);
+    json_t *why = run_course(vcpu, run, &course, &loop);
+    double outside = loop_outside_ns();
+    /* A busy machine takes the processor away in the middle: then the best of several runs tells
+       executing from interpreting. */
+    for (int i = 0; !why && i < MORE_RUNS && loop > LOOPS_ALIKE * outside; i++) {
+        struct course again = {0};
+        double loop_again = loop, outside_again;
+
+        why = run_course(vcpu, run, &again, &loop_again);
+        outside_again = loop_outside_ns();
+        loop = loop_again < loop ? loop_again : loop;
+        outside = outside_again < outside ? outside_again : outside;
+    }
     if (why)
         return failed(why);
-    if (course.exits < 2 || course.marks != 2)
-        return failed(json_sprintf("the guest halted after %u port writes and %u marks",
-                                   course.exits, course.marks));
-    double per_exit = (course.last_ns - course.first_ns) / (course.exits - 1);
-    double loop = (course.loop_end_ns - course.loop_begin_ns - per_exit) / ITERATIONS;
     return json_pack("{s:b, s:n, s:f, s:f, s:f, s:f}", "ran", 1, "error", "first_exit_us",
-                     (course.first_ns - start) / 1000, "exits_per_s", 1e9 / per_exit, "loop_ns",
-                     loop, "loop_ns_outside", loop_outside_ns());
+                     (course.first_ns - start) / 1000, "exits_per_s", 1e9 / per_exit_ns(&course),
+                     "loop_ns", loop, "loop_ns_outside", outside);
 }

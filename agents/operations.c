@@ -9,6 +9,7 @@
 #include "files.h"
 #include "find-disk.h"
 #include "kmsg.h"
+#include "machine.h"
 #include "protocol.h"
 
 #include <stdlib.h>
@@ -43,6 +44,18 @@ static int op_facts(struct agent_context *context, const json_t *request, json_t
     if (guest && !json_is_boolean(guest))
         return agent_fail(error, NULL, "\"kvm_guest\" is not true or false");
     *result = agent_facts(context->layer, context->ready_uptime_s, !json_is_false(guest));
+    return 0;
+}
+
+static int op_machine(struct agent_context *context, const json_t *request, json_t **result,
+                      struct agent_error *error)
+{
+    const json_t *paths = json_object_get(request, "paths");
+
+    (void)context;
+    if (paths && !json_is_array(paths))
+        return agent_fail(error, NULL, "\"paths\" is not an array");
+    *result = agent_machine(paths);
     return 0;
 }
 
@@ -146,6 +159,7 @@ static int op_fault(struct agent_context *context, const json_t *request, json_t
 const struct agent_operation agent_operations[] = {
     {"hello", op_hello, false},
     {"facts", op_facts, true},
+    {"machine", op_machine, true},
     {"log", op_log, false},
     {"bench", op_bench, true},
     {"benches", op_benches, false},

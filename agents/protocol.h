@@ -25,6 +25,8 @@
  *              "uptime_s": 4.1, "ready": false, "services": {...}, "operations": [...],
  *              "disks": {"nl-boot": "/dev/vdb"}}      virtio-blk disks by serial
  *   facts      {"kvm_guest": bool} -> see docs/document.md, "facts"; false: no tiny guest
+ *   machine    {"paths": [...]} -> see docs/doctor.md, "The document"; paths: further file systems
+ *              to look at
  *   log        {"since": SEQ} -> {"records": [{"seq", "level" 0..7, "facility", "time_us",
  *              "text"}], "lost": N, "next": SEQ}     from /dev/kmsg; "lost" counts overwritten
  *              records; one reply is limited: go on from "next" until "records" is empty

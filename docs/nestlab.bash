@@ -3,7 +3,7 @@
 # Layers and ids come from `nestlab list --json`, by jq where it is installed; without it there are
 # the names L0 to L3 and no ids. tests/docs-check compares the options with what --help prints.
 
-_nestlab_commands="run up list shell console down gc build validate report diagnose"
+_nestlab_commands="run up list shell console down doctor gc build validate report diagnose"
 _nestlab_scenario_options="--l0 --depth --timeout --no-benchmarks --kernel --modules --kernel-arg
     --deb --qemu --machine --cpu --memory --vcpus"
 _nestlab_common_options="--help --usage"
@@ -15,6 +15,7 @@ declare -gA _nestlab_options=(
     [shell]="--run --print --timeout"
     [console]="--run --lines --no-follow"
     [down]="--all --force --run"
+    [doctor]="--json --in"
     [gc]="--dry-run --json --store"
     [build]="--refresh --json --store"
     [validate]="--json $_nestlab_scenario_options"
@@ -24,7 +25,7 @@ declare -gA _nestlab_options=(
 
 # Short options that take a value, by command: what follows one is no operand.
 declare -gA _nestlab_short_with_value=(
-    [run]=os [up]=os [shell]=rt [console]=rn [down]=r [gc]=s [build]=s
+    [run]=os [up]=os [shell]=rt [console]=rn [down]=r [doctor]=i [gc]=s [build]=s
 )
 
 # _nestlab_program WORD: the program that is being completed, as a path.
@@ -107,11 +108,13 @@ _nestlab_value()
     --machine) _nestlab_assignment "pc q35" ;;
     --cpu) _nestlab_assignment "host-passthrough host-model maximum EPYC" ;;
     --kernel-arg | --memory | --vcpus) _nestlab_assignment "" ;;
+    --in) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_layers "$program")" -- "$cur") ;;
     --run) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_running "$program" .id)" -- "$cur") ;;
     -[a-z])
         [[ ${_nestlab_short_with_value[$command]-} == *"${prev#-}"* ]] || return 1
         case $prev in
         -o | -s) _filedir -d ;;
+        -i) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_layers "$program")" -- "$cur") ;;
         -r) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_running "$program" .id)" -- "$cur") ;;
         esac
         ;;
@@ -131,7 +134,7 @@ _nestlab_scan()
         --run=*) id=${word#*=} ;;
         --*=*) ;;
         --out | --store | --l0 | --depth | --timeout | --kernel | --modules | --kernel-arg | --deb | \
-            --qemu | --machine | --cpu | --memory | --vcpus | --lines | --junit | --rules | \
+            --qemu | --machine | --cpu | --memory | --vcpus | --lines | --junit | --in | --rules | \
             --min-severity | --explain) ((++i)) ;;
         --*) ;;
         -[a-z]) [[ ${_nestlab_short_with_value[$command]-} != *"${word#-}"* ]] || ((++i)) ;;
@@ -171,7 +174,7 @@ _nestlab()
         ((operands == 0)) || return
         mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_layers "$program" "$id")" -- "$cur")
         ;;
-    down) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_running "$program" .id)" -- "$cur") ;;
+    down | doctor) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_running "$program" .id)" -- "$cur") ;;
     build) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_recipes "$program")" -- "$cur") ;;
     esac
 } && complete -F _nestlab nestlab

@@ -71,7 +71,7 @@ static int make_folders(const char *path, struct nl_error **err)
     return 0;
 }
 
-static int default_path(char **path, struct nl_error **err)
+int nl_store_default_path(char **path, struct nl_error **err)
 {
     const char *cache = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
@@ -120,7 +120,7 @@ int nl_store_open(const char *path, const char *recipes, const char *agent,
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     if (path)
         where = strdup(path);
-    else if (default_path(&where, err) < 0)
+    else if (nl_store_default_path(&where, err) < 0)
         return -1;
     if (!where)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");

@@ -47,6 +47,9 @@ int nl_store_open(const char *path, const char *recipes, const char *agent, stru
 void nl_store_close(struct nl_store **store);
 #define cleanup_store NL_CLEANUP(nl_store_close)
 
+/* That default, the caller's. */
+int nl_store_default_path(char **path, struct nl_error **err);
+
 const char *nl_store_path(const struct nl_store *store);
 const char *nl_store_agent(const struct nl_store *store); /* the agent binary's path */
 const char *

@@ -14,6 +14,7 @@
 #define REQUEST_MAX (256 * 1024)
 #define REQUEST_S 10.0
 #define EXEC_S 300.0
+#define ASK_S 60.0
 #define EXEC_OUTPUT (1024 * 1024)
 
 /* What was read of the connection and not yet used. */
@@ -145,30 +146,54 @@ static int serve_down(struct conversation *talk, const json_t *request, struct n
     return rc;
 }
 
-static int serve_exec(struct conversation *talk, const json_t *request, struct nl_error **err)
+/* Put the question OP to LAYER's agent (ARGUMENTS is consumed), and pass on what it says. */
+static int ask_agent(struct conversation *talk, struct nl_layer *layer, const char *op,
+                     json_t *arguments, double timeout, struct nl_error **err)
 {
     struct nl_keeper *keeper = talk->client->keeper;
-    double timeout = nl_dig_number(request, "timeout_s", EXEC_S);
+    cleanup_json json_t *owned = arguments;
     json_t *result = NULL;
-    struct nl_layer *layer;
     int rc;
 
-    if (find_layer(keeper->stack, request, &layer, err) < 0)
-        return -1;
-    if (!json_is_array(json_object_get(request, "argv")))
-        return nl_fail(err, NL_EXIT_REQUEST, "the request has no argv");
     if (!(timeout > 0) || timeout > 86400)
         return nl_fail(err, NL_EXIT_REQUEST, "timeout_s must be above 0 and at most 86400");
     if (!layer->link)
         return nl_fail(err, NL_EXIT_LAB, "%s has no agent to ask", layer->spec->name);
     if (occupy(keeper, layer, NL_KEEPER_AGENT, err) < 0)
         return -1;
-    rc = nl_link_ask(layer->link, "exec",
-                     json_pack("{s:O, s:f, s:i}", "argv", json_object_get(request, "argv"),
-                               "timeout_s", timeout, "output_limit", EXEC_OUTPUT),
-                     nl_deadline_in(timeout + 10), &result, err);
+    rc = nl_link_ask(layer->link, op, nl_steal(&owned), nl_deadline_in(timeout + 10), &result, err);
     vacate(keeper, layer, NL_KEEPER_AGENT);
     return rc < 0 ? -1 : send_result(talk->client->fd, result ? result : json_null());
+}
+
+static int serve_exec(struct conversation *talk, const json_t *request, struct nl_error **err)
+{
+    double timeout = nl_dig_number(request, "timeout_s", EXEC_S);
+    struct nl_layer *layer;
+
+    if (find_layer(talk->client->keeper->stack, request, &layer, err) < 0)
+        return -1;
+    if (!json_is_array(json_object_get(request, "argv")))
+        return nl_fail(err, NL_EXIT_REQUEST, "the request has no argv");
+    return ask_agent(talk, layer, "exec",
+                     json_pack("{s:O, s:f, s:i}", "argv", json_object_get(request, "argv"),
+                               "timeout_s", timeout, "output_limit", EXEC_OUTPUT),
+                     timeout, err);
+}
+
+/* What an agent is asked without changing anything in its layer. */
+static int serve_ask(struct conversation *talk, const json_t *request, struct nl_error **err)
+{
+    static const char *const questions[] = {"facts", "machine"};
+    struct nl_layer *layer;
+
+    if (find_layer(talk->client->keeper->stack, request, &layer, err) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+        if (nl_dig_is(request, "question", questions[i]))
+            return ask_agent(talk, layer, questions[i], NULL,
+                             nl_dig_number(request, "timeout_s", ASK_S), err);
+    return nl_fail(err, NL_EXIT_REQUEST, "the request's question is none of facts, machine");
 }
 
 /* Pass on what the client sends, first what is buffered, until either side ends. */
@@ -279,8 +304,8 @@ static const struct operation {
     const char *name;
     int (*serve)(struct conversation *talk, const json_t *request, struct nl_error **err);
 } operations[] = {
-    {"status", serve_status},   {"down", serve_down},   {"exec", serve_exec},
-    {"console", serve_console}, {"shell", serve_shell},
+    {"status", serve_status}, {"down", serve_down},       {"exec", serve_exec},
+    {"ask", serve_ask},       {"console", serve_console}, {"shell", serve_shell},
 };
 
 /* Serve the request in the LENGTH bytes at LINE. -1: the connection is of no more use. */

@@ -9,6 +9,7 @@
  *   status   {} -> {"id", "pid", "layers": [{"name", "state", "busy", "trouble"}]}
  *   down     {} -> {}     the keeper takes the stack down and ends
  *   exec     {"layer", "argv", "timeout_s"} -> the agent's reply to its "exec"
+ *   ask      {"layer", "question": "facts" | "machine", "timeout_s"} -> the agent's reply to that
  *   console  {"layer"} -> {}     from then on the connection is raw: what is sent is typed into the
  *            layer's serial console (to see it, follow the console's file)
  *   shell    {"layer"} -> {}     from then on the connection is the layer's shell port, raw in both

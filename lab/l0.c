@@ -12,6 +12,10 @@
  */
 #define PROBE_S 30.0
 #define RELOAD_S 60.0
+/* A loop of two instructions runs alike in a guest and outside, but for a busy machine; to
+ * interpret it takes hundreds of times as long.
+ */
+#define INTERPRETS 10.0
 
 /* Facts of this machine, by the agent run as a local program. */
 static int local_facts(const char *agent, json_t **facts, struct nl_error **err)
@@ -47,8 +51,15 @@ static bool module_nests(const json_t *facts, const char *module)
     return is_on(nl_dig_string(facts, path, NULL));
 }
 
-/* NULL if this machine can be L0; else why not (static or in BUFFER), and HINT. */
-static const char *why_not_local(const json_t *facts, const char **hint, char *buffer, size_t size)
+bool nl_l0_interprets(const json_t *facts)
+{
+    double inside = nl_dig_number(facts, "kvm.guest.loop_ns", 0);
+    double outside = nl_dig_number(facts, "kvm.guest.loop_ns_outside", 0);
+
+    return outside > 0 && inside > INTERPRETS * outside;
+}
+
+const char *nl_l0_why_not(const json_t *facts, const char **hint, char *buffer, size_t size)
 {
     const char *module = vendor_module(facts);
 
@@ -66,6 +77,13 @@ static const char *why_not_local(const json_t *facts, const char **hint, char *b
         snprintf(buffer, size, "/dev/kvm opens but does not run guest code at speed: %.200s",
                  nl_dig_string(facts, "kvm.guest.error", "unknown reason"));
         *hint = "use --l0 emulated: KVM here interprets or hangs";
+        return buffer;
+    }
+    if (nl_l0_interprets(facts)) {
+        snprintf(buffer, size, "KVM here interprets: a loop takes %.0f times as long in a guest",
+                 nl_dig_number(facts, "kvm.guest.loop_ns", 0) /
+                     nl_dig_number(facts, "kvm.guest.loop_ns_outside", 1));
+        *hint = "use --l0 emulated";
         return buffer;
     }
     if (!module) {
@@ -106,7 +124,7 @@ int nl_l0_choose(const char *asked, const char *agent, bool *local, char **why,
         *why = strdup(nl_error_message(looking));
         return *why ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
     }
-    reason = why_not_local(facts, &hint, buffer, sizeof(buffer));
+    reason = nl_l0_why_not(facts, &hint, buffer, sizeof(buffer));
     if (reason && !strcmp(asked, "local")) {
         nl_fail(err, NL_EXIT_LAB, "L0 cannot be this machine: %s", reason);
         return nl_hint(err, "%s", hint);

@@ -15,6 +15,14 @@
 int nl_l0_choose(const char *asked, const char *agent, bool *local, char **why,
                  struct nl_error **err);
 
+/* By FACTS, does KVM interpret guests instead of executing them: did the tiny guest's loop take
+   many times what the same loop takes outside? */
+bool nl_l0_interprets(const json_t *facts);
+
+/* NULL if the machine with these FACTS can be L0; else why not (static text, or in BUFFER), and
+   what to do about it in HINT. */
+const char *nl_l0_why_not(const json_t *facts, const char **hint, char *buffer, size_t size);
+
 /* --enable-nesting: reload kvm_amd or kvm_intel with nested=1 if it is off. UNDO gets what to hand
    to nl_l0_restore() (NULL: nothing was changed). Needs root. */
 int nl_l0_enable_nesting(char **undo, struct nl_error **err);

@@ -20,6 +20,7 @@ static const struct command {
     {"shell", nl_cmd_shell, "a shell, or one command, in a layer"},
     {"console", nl_cmd_console, "a layer's serial console, live"},
     {"down", nl_cmd_down, "take a stack down"},
+    {"doctor", nl_cmd_doctor, "what nesting needs of this machine, and what is there"},
     {"gc", nl_cmd_gc, "remove what killed runs left behind"},
     {"build", nl_cmd_build, "build images"},
     {"validate", nl_cmd_validate, "check scenarios without booting anything"},

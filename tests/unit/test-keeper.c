@@ -96,6 +96,29 @@ static void test_exec(void **state)
     bring_down(&served);
 }
 
+static void test_ask(void **state)
+{
+    struct served served = serve();
+    cleanup_close int fd = dial(&served);
+    cleanup_json json_t *facts =
+        ask(fd, json_pack("{s:s, s:s, s:s}", "op", "ask", "layer", "L1", "question", "facts"));
+    cleanup_json json_t *machine =
+        ask(fd, json_pack("{s:s, s:s, s:s, s:f}", "op", "ask", "layer", "L1", "question", "machine",
+                          "timeout_s", 5.0));
+
+    (void)state;
+    assert_int_equal(nl_dig_number(facts, "exit", 0), 7);
+    assert_int_equal(nl_dig_number(machine, "exit", 0), 7);
+    assert_refused(fd,
+                   json_pack("{s:s, s:s, s:s}", "op", "ask", "layer", "L1", "question", "poweroff"),
+                   "none of facts, machine");
+    assert_refused(fd, json_pack("{s:s, s:s}", "op", "ask", "layer", "L1"), "question");
+    assert_refused(fd,
+                   json_pack("{s:s, s:s, s:s}", "op", "ask", "layer", "L0", "question", "facts"),
+                   "no agent");
+    bring_down(&served);
+}
+
 /* A question that the agent does not answer holds up neither others nor the end. */
 static void test_hanging_agent(void **state)
 {
@@ -333,6 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_status_and_down),
         IN_FOLDER(test_exec),
+        IN_FOLDER(test_ask),
         IN_FOLDER(test_hanging_agent),
         IN_FOLDER(test_malformed_requests),
         IN_FOLDER(test_overlong_request),

@@ -31,6 +31,9 @@ static void test_reasons(void **state)
         {"{\"kvm\": {\"device\": {\"exists\": true, \"opens\": true},"
          " \"guest\": {\"ran\": false, \"error\": \"too slow\"}}}",
          "too slow"},
+        {"{\"kvm\": {\"device\": {\"exists\": true, \"opens\": true}, \"guest\": {\"ran\": true,"
+         " \"loop_ns\": 160.0, \"loop_ns_outside\": 0.4}}, \"cpuid\": {\"svm\": true}}",
+         "400 times as long"},
         {"{\"kvm\": {\"device\": {\"exists\": true, \"opens\": true}, \"guest\": {\"ran\": true}}}",
          "neither svm nor vmx"},
         {"{\"kvm\": {\"device\": {\"exists\": true, \"opens\": true}, \"guest\": {\"ran\": true}},"
