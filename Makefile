@@ -22,7 +22,8 @@ BUILDER_LDLIBS = $(call once,BUILDER_LDLIBS,$(shell pkg-config --libs $(BUILDER_
 
 BUILDER_SRC := $(wildcard lab/builder*.c)
 LAB_SRC := $(filter-out lab/main.c $(BUILDER_SRC),$(wildcard lab/*.c))
-AGENT_SRC := $(wildcard agents/*.c)
+METER_SRC := $(wildcard agents/meter*.c)
+AGENT_SRC := $(filter-out $(METER_SRC),$(wildcard agents/*.c))
 TEST_SRC := $(wildcard tests/unit/test-*.c)
 SCENARIOS := $(wildcard scenarios/*.json)
 ALL_C := $(wildcard lab/*.[ch] agents/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch])
@@ -30,6 +31,7 @@ ALL_C := $(wildcard lab/*.[ch] agents/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch]
 LAB_OBJ := $(LAB_SRC:%.c=$(BUILD)/%.o)
 BUILDER_OBJ := $(BUILDER_SRC:%.c=$(BUILD)/%.o)
 AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
+METER_OBJ := $(METER_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:%.c=$(BUILD)/%)
 
 .PHONY: all deps run check check-unit check-e2e bench images format lint install clean help
@@ -44,7 +46,8 @@ Q := @
 SAY := @echo
 endif
 
-all: $(BUILD)/nestlab $(BUILD)/nestlab-builder $(BUILD)/nestlab-agent ## build everything
+all: $(BUILD)/nestlab $(BUILD)/nestlab-builder $(BUILD)/nestlab-agent \
+		$(BUILD)/nestlab-meter.so ## build everything
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -91,6 +94,13 @@ $(BUILD)/nestlab-agent: $(AGENT_OBJ)
 	$(SAY) "  LINK  $@"
 	$(Q)$(CC) $(filter-out -fsanitize=%,$(CFLAGS)) -static -s -o $@ $^ -ljansson -lm -lpthread
 
+# A plugin of QEMU's, which has the functions that are undefined here; without sanitizers, which
+# QEMU has not.
+$(BUILD)/nestlab-meter.so: $(METER_OBJ)
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(filter-out -fsanitize=%,$(CFLAGS)) -shared -o $@ $^
+
+$(METER_OBJ): COMMON += -fPIC -fvisibility=hidden
 $(BUILD)/lab/builder%.o: COMMON += $(BUILDER_CFLAGS)
 $(BUILD)/lab/%.o: lab/%.c
 	@mkdir -p $(@D)
@@ -112,6 +122,11 @@ $(BUILD)/tests/unit/test-agent-%: $(BUILD)/tests/unit/test-agent-%.o \
 		$(filter-out $(BUILD)/agents/main.o,$(AGENT_OBJ))
 	$(SAY) "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson -lm -lpthread
+
+$(BUILD)/tests/unit/test-meter-layers: $(BUILD)/tests/unit/test-meter-layers.o \
+		$(BUILD)/agents/meter-layers.o
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka
 
 $(BUILD)/tests/unit/test-builder-%: $(BUILD)/tests/unit/test-builder-%.o \
 		$(filter-out $(BUILD)/lab/builder.o,$(BUILDER_OBJ)) $(BUILD)/libnestlab.a
@@ -140,6 +155,7 @@ install: all ## install under DESTDIR/PREFIX
 	install -m 755 $(BUILD)/nestlab $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(BUILD)/nestlab-builder $(BUILD)/nestlab-agent \
 		$(DESTDIR)$(PREFIX)/libexec/nestlab/
+	install -m 755 $(BUILD)/nestlab-meter.so $(DESTDIR)$(PREFIX)/libexec/nestlab/
 	cp -R --no-preserve=ownership images scenarios $(DESTDIR)$(PREFIX)/share/nestlab/
 	install -m 644 docs/nestlab.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 docs/nestlab.bash \

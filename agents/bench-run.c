@@ -6,6 +6,7 @@
  * samples.
  */
 #include "bench-run.h"
+#include "bench-meter.h"
 #include "util.h"
 
 #include <errno.h>
@@ -196,19 +197,15 @@ static int take_samples(struct run *run)
     return 0;
 }
 
-static int measure(struct run *run)
+static int take_times(struct run *run)
 {
     struct outcome *outcome = run->outcome;
     struct rusage before, after;
-    double start_ns = agent_bench_now_ns();
-    int status = run->benchmark->prepare ? run->benchmark->prepare(&run->bench) : 0;
+    int status;
 
-    if (status)
-        return status;
     outcome->stage = CALIBRATING;
     outcome->clock_ns = measure_clock();
     run->limit_ns = agent_bench_now_ns() + run->options->budget_s * 1e9;
-    run->last_ns = start_ns + run->options->deadline_s * 1e9;
     if (isinf(outcome->clock_ns)) {
         agent_bench_skip(&run->bench, "the clock does not move");
         return -1;
@@ -220,7 +217,30 @@ static int measure(struct run *run)
     status = take_samples(run);
     getrusage(RUSAGE_SELF, &after);
     outcome->switches = after.ru_nivcsw - before.ru_nivcsw;
-    outcome->stage = FINISHING;
+    return status;
+}
+
+static int take_marked(struct run *run)
+{
+    struct outcome *outcome = run->outcome;
+
+    outcome->stage = SAMPLING;
+    outcome->batch = 1;
+    run->limit_ns = agent_bench_now_ns() + run->options->budget_s * 1e9;
+    return agent_bench_metered(run->benchmark, &run->bench, run->options, run->limit_ns,
+                               &outcome->warmup, &outcome->count);
+}
+
+static int measure(struct run *run)
+{
+    int status;
+
+    run->last_ns = agent_bench_now_ns() + run->options->deadline_s * 1e9;
+    status = run->benchmark->prepare ? run->benchmark->prepare(&run->bench) : 0;
+    if (status)
+        return status;
+    status = run->options->metered ? take_marked(run) : take_times(run);
+    run->outcome->stage = FINISHING;
     if (run->benchmark->finish)
         run->benchmark->finish(&run->bench);
     return status;
@@ -341,6 +361,16 @@ static json_t *say_short(const struct run *run)
     return json_string(text);
 }
 
+/* What the meter counted is not known here: only how many operations it saw. */
+static json_t *make_metered(const struct run *run)
+{
+    const struct outcome *outcome = run->outcome;
+
+    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:n}", "name", run->benchmark->name, "version",
+                     run->benchmark->version, "operations", (int)outcome->count, "warmup",
+                     (int)outcome->warmup, "short", say_short(run), "skipped");
+}
+
 static json_t *make_result(const struct run *run, double seconds)
 {
     const struct outcome *outcome = run->outcome;
@@ -403,6 +433,8 @@ int agent_bench_run(const struct benchmark *benchmark, const struct bench_option
         said = complain(error, &run, ended, status);
     else if (run.outcome->verdict > 0)
         *result = agent_bench_skipped(benchmark, run.outcome->reason);
+    else if (options->metered)
+        *result = make_metered(&run);
     else
         *result = make_result(&run, (agent_bench_now_ns() - start) / 1e9);
     if (said < 0)

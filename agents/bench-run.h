@@ -16,6 +16,7 @@ struct bench_options {
                           least number of samples is taken beyond it, too */
     double deadline_s; /* for all of it: then the process is killed */
     struct bench_guest guest;
+    bool metered; /* single operations between marks, for the meter; nothing is timed */
 };
 
 #define AGENT_BENCH_SAMPLES_MIN 10

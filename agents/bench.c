@@ -143,6 +143,7 @@ static int get_options(const json_t *args, struct bench_options *options, char *
         .kernel = json_string_value(json_object_get(guest, "kernel")),
         .initrd = json_string_value(json_object_get(guest, "initrd")),
     };
+    options->metered = json_is_true(json_object_get(args, "metered"));
     options->samples = (long)samples;
     options->warmup = (long)warmup;
     return 0;

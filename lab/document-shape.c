@@ -39,6 +39,7 @@ static const char *const states[] = {NL_LAYER_UP, NL_LAYER_FAILED, NL_LAYER_NOT_
                                      NL_LAYER_GONE, NULL};
 static const char *const verdicts[] = {"pass", "fail", "error", "skip", NULL};
 static const char *const statuses[] = {"passed", "failed", "error", "interrupted", NULL};
+static const char *const estimates[] = {"mode", "median", "median of all", NULL};
 static const char *const moments[] = {"created", "ready", "end", NULL};
 
 static const struct shape text = {NULL, STRING, NULL, NULL, NULL};
@@ -103,6 +104,41 @@ static const struct shape benchmark_members[] = {
 };
 static const struct shape benchmark = {NULL, OBJECT, benchmark_members, NULL, NULL};
 
+static const struct shape metered_exit_members[] = {
+    {"of", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"reached", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"times", NUMBER | NEEDED, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape metered_exit = {NULL, OBJECT, metered_exit_members, NULL, NULL};
+
+static const struct shape metered_sample_members[] = {
+    {"instructions", ARRAY | NEEDED, NULL, &number, NULL},
+    {"vmruns", ARRAY | NEEDED, NULL, &number, NULL},
+    {"returns", ARRAY | NEEDED, NULL, &number, NULL},
+    {0},
+};
+static const struct shape metered_sample = {NULL, OBJECT, metered_sample_members, NULL, NULL};
+
+static const struct shape metered_members[] = {
+    {"name", STRING | NEEDED, NULL, NULL, NULL},
+    {"operations", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"skipped", STRING | NONE, NULL, NULL, NULL},
+    {"estimate", STRING, NULL, NULL, estimates},
+    {"undisturbed", NUMBER, NULL, NULL, NULL},
+    {"agreeing", NUMBER, NULL, NULL, NULL},
+    {"total", NUMBER, NULL, NULL, NULL},
+    {"low", NUMBER, NULL, NULL, NULL},
+    {"high", NUMBER, NULL, NULL, NULL},
+    {"instructions", ARRAY, NULL, &number, NULL},
+    {"vmruns", ARRAY, NULL, &number, NULL},
+    {"returns", ARRAY, NULL, &number, NULL},
+    {"exits", ARRAY, NULL, &metered_exit, NULL},
+    {"samples", ARRAY | NEEDED, NULL, &metered_sample, NULL},
+    {0},
+};
+static const struct shape metered = {NULL, OBJECT, metered_members, NULL, NULL};
+
 static const struct shape layer_members[] = {
     {"name", STRING | NEEDED, NULL, NULL, NULL},
     {"index", NUMBER | NEEDED, NULL, NULL, NULL},
@@ -114,6 +150,7 @@ static const struct shape layer_members[] = {
     {"log", OBJECT | NONE, log_members, NULL, NULL},
     {"exits", ARRAY, NULL, &exits, NULL},
     {"benchmarks", ARRAY, NULL, &benchmark, NULL},
+    {"metered", ARRAY, NULL, &metered, NULL},
     {"files", OBJECT, NULL, NULL, NULL},
     {0},
 };

@@ -284,6 +284,11 @@ void nl_document_layer_benchmark(struct nl_document *document, size_t layer, jso
     append(document, array_in(document, layer_at(document, layer), "benchmarks"), result);
 }
 
+void nl_document_layer_metered(struct nl_document *document, size_t layer, json_t *result)
+{
+    append(document, array_in(document, layer_at(document, layer), "metered"), result);
+}
+
 void nl_document_layer_file(struct nl_document *document, size_t layer, const char *kind,
                             const char *file)
 {

@@ -68,6 +68,9 @@ void nl_document_layer_exits(struct nl_document *document, size_t layer, const c
 /* A reply of the agent's "bench" operation (consumed). */
 void nl_document_layer_benchmark(struct nl_document *document, size_t layer, json_t *result);
 
+/* What operations of one benchmark cost (meter-result.h); consumed. */
+void nl_document_layer_metered(struct nl_document *document, size_t layer, json_t *result);
+
 /* A file written beside the document; KIND "console", "log", ...; FILE relative to the document. */
 void nl_document_layer_file(struct nl_document *document, size_t layer, const char *kind,
                             const char *file);

@@ -265,6 +265,7 @@ int nl_layer_domain(const struct nl_layer *layer, char **xml, json_t **about, st
     const struct nl_layer_spec *spec = layer->spec;
     cleanup_free char *name = NULL;
     bool kvm = !is_outermost(layer) || layer->stack->kvm;
+    char *meter[] = {(char *)"-plugin", NULL, NULL};
 
     if (asprintf(&name, "nl-%s", spec->name) < 0)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
@@ -280,6 +281,10 @@ int nl_layer_domain(const struct nl_layer *layer, char **xml, json_t **about, st
         .vendor_flag = vendor_flag(layer, kvm),
         .virtualization = spec->virtualization,
     };
+    if (!kvm && layer->stack->meter) {
+        meter[1] = (char *)nl_meter_argument(layer->stack->meter);
+        parts.domain.qemu_arguments = meter;
+    }
     if (set_boot(&parts, layer, err) < 0 || add_disks(&parts, layer, err) < 0 ||
         add_forwards(&parts, layer, err) < 0)
         return -1;

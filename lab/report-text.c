@@ -320,6 +320,7 @@ void nl_report_text(const json_t *document, FILE *out, bool colour)
     print_failure(&to, document);
     nl_text_checks(&to, document);
     nl_text_slowdown(&to, document);
+    nl_text_meter(&to, document);
     print_times(&to, document);
     print_files(&to, document);
     fprintf(out, "\n%sNext:%s ", to.bold, to.plain);

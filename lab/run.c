@@ -11,6 +11,7 @@
 #include "report-files.h"
 #include "report.h"
 #include "suggest.h"
+#include "work-meter.h"
 #include "work.h"
 
 #include <errno.h>
@@ -86,15 +87,18 @@ static void collect_left_behind(void)
     }
 }
 
-/* "auto" does not take this machine when the scenario asks of L0 what only a guest can have. */
+/* "auto" does not take this machine when the scenario asks of L0 what only a guest can have, or for
+   the meter. */
 static int choose_l0(struct run *run, bool *local, char **why, struct nl_error **err)
 {
-    const char *key = nl_scenario_needs_guest(run->scenario);
+    bool meter = run->scenario->meter.benchmarks;
+    const char *key = meter ? "meter" : nl_scenario_needs_guest(run->scenario);
 
     if (!key || strcmp(run->scenario->l0, "auto") != 0)
         return nl_l0_choose(run->scenario->l0, nl_store_agent(run->store), local, why, err);
     *local = false;
-    if (asprintf(why, "the scenario's \"%s\" for L0 needs a guest", key) < 0)
+    if ((meter ? asprintf(why, "the meter counts what an emulated processor executes")
+               : asprintf(why, "the scenario's \"%s\" for L0 needs a guest", key)) < 0)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     return 0;
 }
@@ -149,6 +153,8 @@ static int set_up(struct run *run, struct nl_error **err)
     /* The run folder first: where there can be none, nothing is left behind either. */
     if (nl_rundir_create(run->scenario->name, &run->rundir, err) < 0)
         return -1;
+    if (options->demo) /* only to look at: no need to slow it down */
+        nl_strv_free(nl_steal(&run->scenario->meter.benchmarks));
     collect_left_behind();
     if (options->enable_nesting && nl_l0_enable_nesting(&run->undo, err) < 0)
         return -1;
@@ -188,6 +194,8 @@ static int use_stack(struct run *run, struct nl_error **err)
         rc = nl_fault_inject(run->stack, NL_FAULT_RUNNING, NULL, err);
     if (rc == 0 && !run->options->demo)
         rc = timed(run, "benchmarks", nl_work_benchmarks, err);
+    if (rc == 0 && run->stack->meter)
+        rc = timed(run, "meter", nl_work_meter, err);
     if (rc == 0 && !run->options->demo)
         rc = timed(run, "commands", nl_work_commands, err);
     if (nl_interrupted())

@@ -277,6 +277,43 @@ static int set_key(const struct nl_record *record, const char *key, const char *
     return decode(&a, record, key, value, into, err);
 }
 
+/* What --meter=NAMES names, or else what the scenario benchmarks, or else all. */
+static json_t *metered_benchmarks(const struct nl_scenario *scenario, const char *names)
+{
+    char *const *benchmarked = scenario->benchmarks.names;
+    cleanup_free char *copy = strdup(names);
+    json_t *array;
+    char *rest = NULL;
+
+    if (!copy || strcmp(names, "all") == 0 ||
+        (!*names && (!benchmarked || strcmp(*benchmarked, "all") == 0)))
+        return json_string("all");
+    array = json_array();
+    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        json_array_append_new(array, json_string(name));
+    for (; !*names && *benchmarked; benchmarked++)
+        json_array_append_new(array, json_string(*benchmarked));
+    return array;
+}
+
+/* --meter. Its other keys stay as the scenario has them. */
+static int apply_meter(struct nl_scenario *scenario, const char *names, struct nl_error **err)
+{
+    const struct nl_record *record = nl_record_field(&nl_scenario_record, "meter")->record;
+    struct nl_json_source source = {.name = "--meter", .option = true};
+    struct nl_json_place root = nl_json_root(&source);
+    cleanup_json json_t *meter = NULL;
+
+    if (!*names && scenario->meter.benchmarks)
+        return 0;
+    meter = nl_record_encode(record, &scenario->meter);
+    if (!scenario->meter.benchmarks)
+        json_object_clear(meter); /* not there, so it has no defaults yet */
+    json_object_set_new(meter, "benchmarks", metered_benchmarks(scenario, names));
+    nl_record_release(record, &scenario->meter);
+    return nl_record_decode(record, &root, meter, &scenario->meter, err);
+}
+
 int nl_scenario_override(struct nl_scenario *scenario, const struct nl_overrides *overrides,
                          struct nl_error **err)
 {
@@ -290,6 +327,10 @@ int nl_scenario_override(struct nl_scenario *scenario, const struct nl_overrides
                 &scenario->timeouts, err) < 0)
         return -1;
     if (overrides->depth >= 0 && apply_depth(scenario, overrides->depth, err) < 0)
+        return -1;
+    if (overrides->no_benchmarks && !overrides->meter)
+        nl_strv_free(nl_steal(&scenario->meter.benchmarks));
+    if (overrides->meter && apply_meter(scenario, overrides->meter, err) < 0)
         return -1;
     if (overrides->no_benchmarks)
         nl_strv_free(nl_steal(&scenario->benchmarks.names));

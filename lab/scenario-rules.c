@@ -216,6 +216,31 @@ static int rule_l0(const struct nl_scenario *scenario, const struct nl_json_plac
     return 0;
 }
 
+/* The meter counts what an emulated processor executes, and follows one. */
+static int rule_meter(const struct nl_scenario *scenario, const struct nl_json_place *root,
+                      struct nl_error **err)
+{
+    struct nl_json_place layers = nl_json_key(root, "layers");
+    struct nl_json_place meter = nl_json_key(root, "meter");
+
+    if (!scenario->meter.benchmarks)
+        return 0;
+    if (strcmp(scenario->l0, "local") == 0) {
+        nl_fail_at(err, &meter, "cannot be: with l0 \"local\", instructions cannot be counted");
+        return nl_hint(err, "use l0 \"emulated\", or leave the meter out");
+    }
+    for (size_t i = 0; i < scenario->n_layers; i++) {
+        struct nl_json_place layer = nl_json_index(&layers, i);
+        struct nl_json_place place = nl_json_key(&layer, "vcpus");
+        if (scenario->layers[i].vcpus == 1)
+            continue;
+        nl_fail_at(err, &place, "L%zu has %d vCPUs, and the meter follows one; allowed: 1", i,
+                   scenario->layers[i].vcpus);
+        return nl_hint(err, "leave the meter out, or use --vcpus L%zu=1", i);
+    }
+    return 0;
+}
+
 /* One name space: a command's exit status is a check. */
 static int rule_names(const struct nl_scenario *scenario, const struct nl_json_place *root,
                       struct nl_error **err)
@@ -254,16 +279,33 @@ static int check_reference(const struct nl_scenario *scenario, const struct nl_j
     return nl_hint(err, "\"innermost\" is the innermost layer at any --depth");
 }
 
+static int check_layers(const struct nl_scenario *scenario, const struct nl_json_place *at,
+                        char *const *names, struct nl_error **err)
+{
+    struct nl_json_place layers = nl_json_key(at, "layers");
+
+    for (size_t i = 0; names && names[i]; i++) {
+        struct nl_json_place place = nl_json_index(&layers, i);
+        if (check_reference(scenario, &place, names[i], err) < 0)
+            return -1;
+        for (size_t j = 0; j < i; j++)
+            if (nl_scenario_layer_index(scenario, names[i]) ==
+                nl_scenario_layer_index(scenario, names[j]))
+                return nl_fail_at(err, &place, "\"%s\" is there twice; allowed: each layer once",
+                                  names[i]);
+    }
+    return 0;
+}
+
 static int rule_references(const struct nl_scenario *scenario, const struct nl_json_place *root,
                            struct nl_error **err)
 {
     struct nl_json_place commands = nl_json_key(root, "commands");
     struct nl_json_place checks = nl_json_key(root, "checks");
     struct nl_json_place benchmarks = nl_json_key(root, "benchmarks");
-    struct nl_json_place layers = nl_json_key(&benchmarks, "layers");
+    struct nl_json_place meter = nl_json_key(root, "meter");
     struct nl_json_place expect = nl_json_key(root, "expect");
     struct nl_json_place expected = nl_json_key(&expect, "layer");
-    char *const *names = scenario->benchmarks.layers;
 
     for (size_t i = 0; i < scenario->n_commands; i++) {
         struct nl_json_place element = nl_json_index(&commands, i);
@@ -279,17 +321,9 @@ static int rule_references(const struct nl_scenario *scenario, const struct nl_j
     }
     if (check_reference(scenario, &expected, scenario->expect.layer, err) < 0)
         return -1;
-    for (size_t i = 0; names && names[i]; i++) {
-        struct nl_json_place place = nl_json_index(&layers, i);
-        if (check_reference(scenario, &place, names[i], err) < 0)
-            return -1;
-        for (size_t j = 0; j < i; j++)
-            if (nl_scenario_layer_index(scenario, names[i]) ==
-                nl_scenario_layer_index(scenario, names[j]))
-                return nl_fail_at(err, &place, "\"%s\" is there twice; allowed: each layer once",
-                                  names[i]);
-    }
-    return 0;
+    if (check_layers(scenario, &benchmarks, scenario->benchmarks.layers, err) < 0)
+        return -1;
+    return check_layers(scenario, &meter, scenario->meter.layers, err);
 }
 
 static int rule_programs(const struct nl_scenario *scenario, const struct nl_json_place *root,
@@ -389,8 +423,8 @@ static int rule_faults(const struct nl_scenario *scenario, const struct nl_json_
 }
 
 static rule_function *const rules[] = {
-    rule_images, rule_memory,     rule_kernels,  rule_module_nested, rule_l0,
-    rule_names,  rule_references, rule_programs, rule_files,         rule_faults,
+    rule_images,     rule_memory,   rule_kernels, rule_module_nested, rule_l0,    rule_names,
+    rule_references, rule_programs, rule_files,   rule_faults,        rule_meter,
 };
 
 int nl_scenario_check(const struct nl_scenario *scenario, const struct nl_json_place *root,

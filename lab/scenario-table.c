@@ -125,6 +125,21 @@ static const struct nl_field benchmark_fields[] = {
 static const struct nl_record benchmark_record = {
     "the benchmarks", sizeof(struct nl_benchmark_spec), benchmark_fields};
 
+static const struct nl_field meter_fields[] = {
+    {"benchmarks", NL_FIELD_TEXTS, FIELD(nl_meter_spec, benchmarks), .required = true,
+     .unique = true, .pattern = NAME_PATTERN, .allowed = "names of benchmarks", .word = "all"},
+    {"layers", NL_FIELD_TEXTS, FIELD(nl_meter_spec, layers), .unique = true,
+     .pattern = LAYER_PATTERN, .allowed = LAYER_ALLOWED},
+    {"samples", NL_FIELD_INT, FIELD(nl_meter_spec, samples), .low = 11, .high = 1000,
+     .fallback = "101"},
+    {"budget_s", NL_FIELD_NUMBER, FIELD(nl_meter_spec, budget_s), .low = 0.1, .high = 600,
+     .fallback = "20"},
+    {.key = NULL},
+};
+
+static const struct nl_record meter_record = {"the meter", sizeof(struct nl_meter_spec),
+                                              meter_fields};
+
 static const struct nl_field expect_fields[] = {
     {"diagnosis", NL_FIELD_TEXT, FIELD(nl_expect_spec, diagnosis), .required = true,
      .pattern = NAME_PATTERN, .allowed = NAME_ALLOWED},
@@ -169,6 +184,7 @@ static const struct nl_field scenario_fields[] = {
     {"checks", NL_FIELD_RECORDS, FIELD(nl_scenario, checks), COUNT(nl_scenario, n_checks),
      .record = &check_record},
     {"benchmarks", NL_FIELD_RECORD, FIELD(nl_scenario, benchmarks), .record = &benchmark_record},
+    {"meter", NL_FIELD_RECORD, FIELD(nl_scenario, meter), .record = &meter_record},
     {"commands", NL_FIELD_RECORDS, FIELD(nl_scenario, commands), COUNT(nl_scenario, n_commands),
      .record = &command_record},
     {"faults", NL_FIELD_RECORDS, FIELD(nl_scenario, faults), COUNT(nl_scenario, n_faults),

@@ -91,7 +91,7 @@ static int resolve(const struct nl_scenario *scenario, char **name, struct nl_er
 /* What depends on the whole: default memory, and which layer is the innermost. */
 static int complete(struct nl_scenario *scenario, struct nl_error **err)
 {
-    char **names = scenario->benchmarks.layers;
+    char **lists[] = {scenario->benchmarks.layers, scenario->meter.layers};
 
     for (size_t i = scenario->n_layers; i-- > 0;)
         scenario->layers[i].memory_mib = nl_scenario_memory(scenario, i);
@@ -106,9 +106,10 @@ static int complete(struct nl_scenario *scenario, struct nl_error **err)
             return -1;
     if (resolve(scenario, &scenario->expect.layer, err) < 0)
         return -1;
-    for (size_t i = 0; names && names[i]; i++)
-        if (resolve(scenario, &names[i], err) < 0)
-            return -1;
+    for (size_t l = 0; l < sizeof(lists) / sizeof(lists[0]); l++)
+        for (char **name = lists[l]; name && *name; name++)
+            if (resolve(scenario, name, err) < 0)
+                return -1;
     return 0;
 }
 

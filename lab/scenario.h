@@ -70,6 +70,14 @@ struct nl_benchmark_spec {
     double budget_s; /* per benchmark and layer */
 };
 
+/* What the meter counts: single operations, in instructions, by layer. Only with an emulated L0. */
+struct nl_meter_spec {
+    char **benchmarks; /* NULL: none, and no meter; {"all", NULL}: all */
+    char **layers;     /* NULL: every layer */
+    int samples;       /* operations of each benchmark at each layer, after warm-up */
+    double budget_s;   /* per benchmark and layer */
+};
+
 /* What must be found wrong: for scenarios with a fault in them. */
 struct nl_expect_spec {
     char *diagnosis; /* its name; NULL: nothing is expected, and the checks decide */
@@ -100,6 +108,7 @@ struct nl_scenario {
     struct nl_check_spec *checks;
     size_t n_checks;
     struct nl_benchmark_spec benchmarks;
+    struct nl_meter_spec meter;
     struct nl_command_spec *commands;
     size_t n_commands;
     struct nl_fault_spec *faults;
@@ -116,6 +125,8 @@ struct nl_overrides {
     char **assignments; /* --kernel L1=PATH and the like as "kernel:L1=PATH"; keys: kernel, modules,
                            kernel-arg, deb, qemu, machine, cpu, memory, vcpus; may be NULL */
     bool no_benchmarks; /* --no-benchmarks */
+    const char *meter; /* --meter: names with commas between; "": as the scenario's meter says, else
+                          what it benchmarks, else all */
 };
 
 /* Load and validate PATH (relative names in it are relative to its folder), apply OVERRIDES (may be

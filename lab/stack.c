@@ -169,6 +169,16 @@ static int start_libvirt(struct nl_stack *stack, struct nl_error **err)
     return 0;
 }
 
+static int prepare_meter(struct nl_stack *stack, struct nl_error **err)
+{
+    cleanup_free char *file = NULL;
+
+    if (!stack->scenario->meter.benchmarks)
+        return 0;
+    file = nl_rundir_file(stack->rundir, "meter");
+    return nl_meter_new(file, &stack->meter, err);
+}
+
 static int prepare(struct nl_stack *stack, struct nl_error **err)
 {
     nl_progress_begin("preparing disks and ports");
@@ -178,7 +188,8 @@ static int prepare(struct nl_stack *stack, struct nl_error **err)
     for (size_t i = nl_stack_outermost(stack); i < stack->n_layers; i++)
         if (prepare_console(&stack->layers[i], err) < 0)
             return -1;
-    if (reserve_ports(stack, err) < 0 || write_known_hosts(stack, err) < 0)
+    if (reserve_ports(stack, err) < 0 || write_known_hosts(stack, err) < 0 ||
+        prepare_meter(stack, err) < 0)
         return -1;
     nl_progress_end("done");
     return 0;
@@ -281,6 +292,7 @@ void nl_stack_free(struct nl_stack **stack)
     for (size_t i = 0; i < (*stack)->n_layers; i++)
         free_layer(&(*stack)->layers[i]);
     release_ports(*stack);
+    nl_meter_free(&(*stack)->meter);
     free((*stack)->layers);
     free((*stack)->out);
     free((*stack)->known_hosts);

@@ -8,6 +8,7 @@
 #include "document.h"
 #include "image.h"
 #include "link.h"
+#include "meter.h"
 #include "rundir.h"
 #include "scenario.h"
 
@@ -53,6 +54,7 @@ struct nl_stack {
     int *port_holders;  /* descriptors that keep the ports ours, or NULL */
     char *known_hosts;  /* file that pins the host key of every port of this stack */
     char *boot_disk;    /* read-only disk with every inner layer's kernel and initrd */
+    struct nl_meter *meter; /* NULL: nothing is metered */
     struct nl_layer *layers;
     size_t n_layers;
     nl_deadline deadline; /* of the whole run */

@@ -23,10 +23,12 @@ static bool is_in_state(const struct nl_layer *layer, const char *state)
     return strcmp(layer->state, state) == 0;
 }
 
-static bool is_listed(char *const *list, const char *name)
+bool nl_work_is_at(char *const *layers, const struct nl_layer *layer)
 {
-    for (; list && *list; list++)
-        if (!strcmp(*list, name))
+    if (!layers)
+        return true;
+    for (; *layers; layers++)
+        if (!strcmp(*layers, layer->spec->name))
             return true;
     return false;
 }
@@ -37,10 +39,9 @@ static bool has_answered(struct nl_layer *layer, nl_deadline deadline)
     return nl_link_alive(layer->link) && nl_deadline_left_ms(deadline) > 0 && !nl_interrupted();
 }
 
-/* The benchmarks' names: as listed, or all that the first layer's agent knows. */
-static int benchmark_names(struct nl_stack *stack, json_t **names, struct nl_error **err)
+int nl_work_names(struct nl_stack *stack, char *const *listed, json_t **names,
+                  struct nl_error **err)
 {
-    char **listed = stack->scenario->benchmarks.names;
     cleanup_json json_t *reply = NULL;
     json_t *item;
     size_t i;
@@ -85,28 +86,39 @@ static int guest_to_boot(const struct nl_layer *layer, json_t **guest, struct nl
     return *guest ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
 }
 
-static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_error **err)
+int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, json_t *arguments,
+                  json_t **result, struct nl_error **err)
 {
-    const struct nl_benchmark_spec *spec = &layer->stack->scenario->benchmarks;
     double seconds = layer->stack->scenario->timeouts.benchmark_s;
     nl_deadline deadline = nl_stack_deadline(layer->stack, seconds + REPLY_S);
-    json_t *result = NULL;
     json_t *guest;
 
     nl_progress_update("%s at %s", name, layer->spec->name);
-    if (guest_to_boot(layer, &guest, err) < 0)
-        return -1;
-    if (nl_link_ask(layer->link, "bench",
-                    json_pack("{s:s, s:i, s:f, s:f, s:o}", "name", name, "samples", spec->samples,
-                              "budget_s", spec->budget_s, "deadline_s", seconds, "guest", guest),
-                    deadline, &result, err) < 0) {
-        nl_wrap(err, "benchmark %s at %s", name, layer->spec->name);
-        if (!has_answered(layer, deadline))
-            return nl_watch_blame(layer, "benchmarks", "timeout", err);
-        nl_document_fail(layer->stack->document, layer->spec->name, "benchmarks", "refused", *err,
-                         NULL);
+    if (guest_to_boot(layer, &guest, err) < 0) {
+        json_decref(arguments);
         return -1;
     }
+    json_object_set_new(arguments, "name", json_string(name));
+    json_object_set_new(arguments, "deadline_s", json_real(seconds));
+    json_object_set_new(arguments, "guest", guest);
+    if (nl_link_ask(layer->link, "bench", arguments, deadline, result, err) == 0)
+        return 0;
+    nl_wrap(err, "benchmark %s at %s", name, layer->spec->name);
+    if (!has_answered(layer, deadline))
+        return nl_watch_blame(layer, phase, "timeout", err);
+    nl_document_fail(layer->stack->document, layer->spec->name, phase, "refused", *err, NULL);
+    return -1;
+}
+
+static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_error **err)
+{
+    const struct nl_benchmark_spec *spec = &layer->stack->scenario->benchmarks;
+    json_t *result = NULL;
+
+    if (nl_work_bench(layer, "benchmarks", name,
+                      json_pack("{s:i, s:f}", "samples", spec->samples, "budget_s", spec->budget_s),
+                      &result, err) < 0)
+        return -1;
     nl_document_layer_benchmark(layer->stack->document, layer->index, result);
     return 0;
 }
@@ -122,12 +134,12 @@ int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err)
     if (!spec->names)
         return 0;
     nl_progress_begin("benchmarks");
-    if (benchmark_names(stack, &names, err) < 0)
+    if (nl_work_names(stack, spec->names, &names, err) < 0)
         return -1;
     json_array_foreach(names, i, name)
     {
         for (size_t l = 0; l < stack->n_layers; l++) {
-            if (spec->layers && !is_listed(spec->layers, stack->layers[l].spec->name))
+            if (!nl_work_is_at(spec->layers, &stack->layers[l]))
                 continue;
             if (run_benchmark(&stack->layers[l], json_string_value(name), err) < 0)
                 return -1;

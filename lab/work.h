@@ -18,4 +18,18 @@ int nl_work_commands(struct nl_stack *stack, struct nl_error **err);
    into the store. Goes on past a layer that does not answer and then fails with the first error. */
 int nl_work_collect(struct nl_stack *stack, struct nl_error **err);
 
+/* For those and for the meter (work-meter.h): */
+
+/* The benchmarks' names, an array: as LISTED, or for "all" what the agent of L0 knows. */
+int nl_work_names(struct nl_stack *stack, char *const *listed, json_t **names,
+                  struct nl_error **err);
+
+/* Is LAYER one of LAYERS, names that may be NULL for all? */
+bool nl_work_is_at(char *const *layers, const struct nl_layer *layer);
+
+/* Ask the layer's agent for the benchmark NAME, with ARGUMENTS (consumed). A layer that does not
+   answer is blamed for it in PHASE. */
+int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, json_t *arguments,
+                  json_t **result, struct nl_error **err);
+
 #endif

@@ -288,6 +288,61 @@ static error_t parse_options(int argc, char **argv, struct nl_override_args *arg
     return argp_parse(&argp, argc, argv, ARGP_SILENT, NULL, args);
 }
 
+static struct nl_scenario *metered(const char *text, const char *names, bool no_benchmarks)
+{
+    const struct nl_overrides overrides = {
+        .depth = -1, .meter = names, .no_benchmarks = no_benchmarks};
+
+    return parse_good(text, &overrides);
+}
+
+static void test_meter(void **state)
+{
+    static const char benchmarked[] =
+        "{\"name\": \"t\", \"layers\": [{\"image\": \"hypervisor\"}, {\"image\": \"leaf\"}],"
+        " \"benchmarks\": {\"names\": [\"rdtsc\", \"cpuid\"]}}";
+    static const char own[] =
+        "{\"name\": \"t\", \"layers\": [{\"image\": \"hypervisor\"}, {\"image\": \"leaf\"}],"
+        " \"meter\": {\"benchmarks\": [\"ipi\"], \"samples\": 33, \"layers\": [\"innermost\"]}}";
+    cleanup_scenario struct nl_scenario *all = metered(two, "", false);
+    cleanup_scenario struct nl_scenario *same = metered(benchmarked, "", true);
+    cleanup_scenario struct nl_scenario *named = metered(benchmarked, "syscall,exec", false);
+    cleanup_scenario struct nl_scenario *kept = metered(own, "", false);
+    cleanup_scenario struct nl_scenario *changed = metered(own, "all", false);
+    cleanup_scenario struct nl_scenario *dropped = metered(own, NULL, true);
+
+    (void)state;
+    assert_string_equal(all->meter.benchmarks[0], "all");
+    assert_int_equal(all->meter.samples, 101);
+    assert_string_equal(same->meter.benchmarks[0], "rdtsc");
+    assert_string_equal(same->meter.benchmarks[1], "cpuid");
+    assert_null(same->meter.benchmarks[2]);
+    assert_null(same->benchmarks.names);
+    assert_string_equal(named->meter.benchmarks[0], "syscall");
+    assert_string_equal(named->meter.benchmarks[1], "exec");
+    assert_string_equal(named->benchmarks.names[0], "rdtsc");
+    assert_string_equal(kept->meter.benchmarks[0], "ipi");
+    assert_string_equal(changed->meter.benchmarks[0], "all");
+    assert_int_equal(changed->meter.samples, 33);
+    assert_string_equal(changed->meter.layers[0], "L1");
+    assert_null(dropped->meter.benchmarks);
+}
+
+static void test_bad_meter(void **state)
+{
+    const struct nl_overrides two_vcpus = {.depth = -1, .meter = ""};
+    const struct nl_overrides no_name = {.depth = -1, .meter = "a b"};
+    cleanup_error struct nl_error *vcpus = NULL;
+    cleanup_error struct nl_error *name = NULL;
+    struct nl_scenario *s = NULL;
+
+    (void)state;
+    assert_int_equal(parse(three, &two_vcpus, &s, &vcpus), -1);
+    assert_non_null(strstr(nl_error_message(vcpus), "L1 has 2 vCPUs"));
+    assert_int_equal(parse(two, &no_name, &s, &name), -1);
+    assert_non_null(strstr(nl_error_message(name), "--meter"));
+}
+
 /* All the way from the options to the scenario: the keys of both sides have to agree. */
 static void test_options(void **state)
 {
@@ -362,7 +417,8 @@ int main(void)
         cmocka_unit_test(test_shallower),       cmocka_unit_test(test_assignments),
         cmocka_unit_test(test_bad_assignments), cmocka_unit_test(test_bad_wholes),
         cmocka_unit_test(test_options),         cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_no_options),
+        cmocka_unit_test(test_no_options),      cmocka_unit_test(test_meter),
+        cmocka_unit_test(test_bad_meter),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

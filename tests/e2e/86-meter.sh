@@ -1,0 +1,33 @@
+#!/bin/bash
+# the meter counts what an operation costs each layer: a system call the same everywhere, a CPUID more the deeper
+. "$(dirname "$0")/lib.sh"
+
+run metered --l0 emulated --meter=syscall,cpuid scenarios/nested-boot.json
+expect_status 0 metered
+expect_json metered '[.layers[].metered[] | select(.name == "syscall")] | length == 3 and
+    ([.[].total] | unique | length) == 1 and all(.[]; .estimate == "mode" and .total > 50)' \
+    "a system call takes as many instructions at every layer"
+expect_json metered '[.layers[] | .index as $k | .metered[] | select(.name == "syscall") |
+    .instructions[$k] == .total and .vmruns[0] == 0] | all' "and they are that layer's own"
+expect_json metered '[.layers[].metered[] | select(.name == "cpuid") | .total] |
+    length == 3 and .[0] < 100 and .[1] > 1000 and .[1] < 10000 and .[2] > 8 * .[1]' \
+    "a CPUID takes more, the deeper it is"
+expect_json metered '.layers[1].metered[] | select(.name == "cpuid") |
+    .vmruns == [1, 0, 0] and .exits == [{"of": 1, "reached": 0, "times": 1}]' \
+    "at L1 it is one exit, which L0 handles"
+expect_json metered '.layers[2].metered[] | select(.name == "cpuid") | .vmruns[0] > 2 and
+    .vmruns[1] == 1 and any(.exits[]; . == {"of": 2, "reached": 1, "times": 1}) and
+    .instructions[0] > .instructions[1] and .instructions[1] > 1000' \
+    "at L2 L1 handles it, with exits of its own"
+expect_json metered '[.layers[].metered[] | .undisturbed > 0 and .undisturbed <= .operations and
+    (.samples | length) == .operations and .operations == 101] | all' "disturbed operations are told apart"
+expect_text "$work/metered.txt" "VMRUN L0"
+
+run refused --l0 local --meter scenarios/nested-boot.json
+expect_status 2 refused
+expect_text "$work/refused.err" "cannot be: with l0 \"local\""
+run two --meter --vcpus L1=2 scenarios/nested-boot.json
+expect_status 2 two
+expect_text "$work/two.err" "L1 has 2 vCPUs"
+expect_nothing_left
+finish
