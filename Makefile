@@ -34,7 +34,7 @@ AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
 METER_OBJ := $(METER_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:%.c=$(BUILD)/%)
 
-.PHONY: all deps run check check-unit check-e2e bench images format lint install clean help
+.PHONY: all deps run check check-unit check-e2e check-faults bench images format lint install clean help
 .DEFAULT_GOAL := all
 
 # make V=1 shows the commands.
@@ -70,6 +70,9 @@ check-unit: ## unit tests only
 
 check-e2e: ## end-to-end tests on real stacks only
 	@tests/run e2e
+
+check-faults: all ## inject every fault of scenarios/faults, see that each is recognised (FAULT_ROUNDS=N)
+	@tests/faults
 
 bench: all ## repeat the run of nested-boot.json, print median and spread per phase
 	@tests/bench

@@ -19,6 +19,7 @@
 #define VCPU_THREAD "CPU 0/KVM"
 
 #define LOOK_AGAIN_US 100000
+#define GUEST_DEADLINE_MS 600000
 
 static bool has_text(const char *path, const char *text)
 {
@@ -125,39 +126,49 @@ static int take_emulator(long pid, const void *to)
     return 0;
 }
 
-struct vcpu_query {
-    long pid;
-    long long *ticks;
+struct vcpu {
+    long pid, tid;
+    long long ticks;
 };
 
-static int take_vcpu_time(long tid, const void *data)
+static int take_vcpu(long tid, const void *to)
 {
-    const struct vcpu_query *query = data;
-    long long user = 0, system = 0;
+    struct vcpu *vcpu = *(struct vcpu *const *)to;
     char path[96];
 
-    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/comm", query->pid, tid);
+    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/comm", vcpu->pid, tid);
     if (!has_text(path, VCPU_THREAD))
         return 0;
-    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/stat", query->pid, tid);
+    vcpu->tid = tid;
+    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/stat", vcpu->pid, tid);
     cleanup_free char *stat = agent_read_line(path);
     const char *after = stat ? strrchr(stat, ')') : NULL;
+    long long user, system;
     if (after && sscanf(after, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld", &user,
                         &system) == 2)
-        *query->ticks = user + system;
+        vcpu->ticks = user + system;
     return 0;
 }
 
-/* How long the guest of QEMU PID has run, in seconds. */
-static double guest_seconds(long pid)
+/* A vCPU whose guest has run for SECONDS; waited for. */
+static int wait_for_vcpu(double seconds, struct vcpu *vcpu, struct agent_error *error)
 {
-    long long ticks = 0;
-    struct vcpu_query query = {.pid = pid, .ticks = &ticks};
+    int64_t until = agent_now_ms() + GUEST_DEADLINE_MS;
     char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%ld/task", pid);
-    for_each_number(path, take_vcpu_time, &query);
-    return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+    for (;;) {
+        *vcpu = (struct vcpu){0};
+        long *pid = &vcpu->pid;
+        for_each_number("/proc", take_emulator, &pid);
+        snprintf(path, sizeof(path), "/proc/%ld/task", vcpu->pid);
+        if (vcpu->pid)
+            for_each_number(path, take_vcpu, &vcpu);
+        if ((double)vcpu->ticks / (double)sysconf(_SC_CLK_TCK) >= seconds)
+            return 0;
+        if (agent_now_ms() > until)
+            return agent_fail(error, NULL, "no guest has run");
+        usleep(LOOK_AGAIN_US);
+    }
 }
 
 static int write_file(const char *path, const char *text, struct agent_error *error)
@@ -169,32 +180,34 @@ static int write_file(const char *path, const char *text, struct agent_error *er
                : 0;
 }
 
-/* The guest gets a twentieth of the processor once it runs; before that QEMU's start would take all
-   the time that the guest's boot is to take. */
+/* The vCPU gets a twentieth of the processor, once it runs: of QEMU's start nothing is to be slow,
+   nor its monitor. One thread of a process can have a limit of its own in a threaded group only. */
 int agent_fault_throttle_emulator(struct agent_error *error)
 {
-    static const char group[] = "/sys/fs/cgroup/nestlab-throttled";
-    int64_t until = agent_now_ms() + 600 * 1000;
-    char path[PATH_MAX], number[32];
-    long pid = 0, *found = &pid;
+    static const char group[] = "/sys/fs/cgroup/nestlab", part[] = "/sys/fs/cgroup/nestlab/vcpu";
+    struct vcpu vcpu;
+    char pid[32], tid[32];
 
-    while (!pid || guest_seconds(pid) < 0.2) {
-        if (agent_now_ms() > until)
-            return agent_fail(error, NULL, "no guest has run");
-        usleep(LOOK_AGAIN_US);
-        pid = 0;
-        for_each_number("/proc", take_emulator, &found);
-    }
-    if (write_file("/sys/fs/cgroup/cgroup.subtree_control", "+cpu", error) < 0)
+    if (wait_for_vcpu(0.2, &vcpu, error) < 0)
         return -1;
-    if (mkdir(group, 0755) < 0 && errno != EEXIST)
-        return agent_fail(error, NULL, "%s: %s", group, strerror(errno));
-    snprintf(path, sizeof(path), "%s/cpu.max", group);
-    if (write_file(path, "5000 100000", error) < 0)
-        return -1;
-    snprintf(path, sizeof(path), "%s/cgroup.procs", group);
-    snprintf(number, sizeof(number), "%ld", pid);
-    return write_file(path, number, error);
+    snprintf(pid, sizeof(pid), "%ld", vcpu.pid);
+    snprintf(tid, sizeof(tid), "%ld", vcpu.tid);
+    const struct {
+        const char *path, *text;
+    } steps[] = {
+        {"/sys/fs/cgroup/cgroup.subtree_control", "+cpu"},
+        {"/sys/fs/cgroup/nestlab/cgroup.procs", pid},
+        {"/sys/fs/cgroup/nestlab/vcpu/cgroup.type", "threaded"},
+        {"/sys/fs/cgroup/nestlab/cgroup.subtree_control", "+cpu"},
+        {"/sys/fs/cgroup/nestlab/vcpu/cgroup.threads", tid},
+        {"/sys/fs/cgroup/nestlab/vcpu/cpu.max", "5000 100000"},
+    };
+    if (mkdir(group, 0755) < 0 || mkdir(part, 0755) < 0)
+        return agent_fail(error, NULL, "%s: %s", part, strerror(errno));
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        if (write_file(steps[i].path, steps[i].text, error) < 0)
+            return -1;
+    return 0;
 }
 
 static long long meminfo_kib(const char *name)

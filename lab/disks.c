@@ -17,6 +17,8 @@
 #define ROOM_PER_OVERLAY_MIB 512
 /* What the runner's machine keeps for itself. */
 #define HOST_RESERVE_MIB 256
+/* Only headers are read. */
+#define EXAMINE_S 10
 
 static unsigned long long meminfo_kib(const char *key)
 {
@@ -184,4 +186,22 @@ int nl_disks_make(struct nl_stack *stack, struct nl_error **err)
     if (nl_fault_inject(stack, NL_FAULT_PREPARE, NULL, err) < 0)
         return -1;
     return make_boot_disk(stack, err);
+}
+
+void nl_disks_examine(const struct nl_stack *stack, struct nl_error **err)
+{
+    for (size_t i = nl_stack_outermost(stack); i < stack->n_layers; i++) {
+        const struct nl_layer *layer = &stack->layers[i];
+        cleanup_error struct nl_error *damage = NULL;
+        const char *argv[] = {"qemu-img", "info", "-f", "qcow2", "-U", layer->overlay, NULL};
+        struct nl_process process = {.argv = argv, .timeout = EXAMINE_S};
+
+        if (!layer->overlay || nl_process_run(&process, NULL, &damage) == 0)
+            continue;
+        if (nl_error_status(damage) == NL_EXIT_INTERRUPTED)
+            return;
+        nl_wrap(err, "the disk image of %s cannot be read: %s", layer->spec->name,
+                nl_error_message(damage));
+        return;
+    }
 }

@@ -165,6 +165,11 @@ static char *command_line(const struct nl_layer *layer)
         return NULL;
     fprintf(out, "console=ttyS0 quiet panic=-1 log_buf_len=1M 8250.nr_uarts=1 nestlab.layer=%s",
             spec->name);
+    /* Linux waits for a few of the timer's ticks and panics if there are none. Under TCG, on a
+       machine that has other work, there may be none. As KVM's guest it leaves that out by itself.
+     */
+    if (is_outermost(layer) && !layer->stack->kvm)
+        fputs(" no_timer_check", out);
     write_seed(out);
     if (layer->hypervisor) {
         fprintf(out, " nestlab.root=nl-%s nestlab.kvm=1", spec->name);

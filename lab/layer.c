@@ -3,6 +3,7 @@
  * boots it, and whether it is this very machine, differ.
  */
 #include "layer.h"
+#include "disks.h"
 #include "layer-domain.h"
 #include "../agents/protocol.h"
 #include "progress.h"
@@ -140,8 +141,11 @@ static int create(struct nl_layer *layer, struct nl_error **err)
     if (nl_layer_domain(layer, &xml, &about, err) < 0)
         return -1;
     nl_document_layer_set(layer->stack->document, layer->index, "domain", about);
-    if (nl_virt_create(conn_below(layer), xml, create_deadline(layer), &layer->domain, err) < 0)
+    if (nl_virt_create(conn_below(layer), xml, create_deadline(layer), &layer->domain, err) < 0) {
+        if (layer->index == nl_stack_outermost(layer->stack))
+            nl_disks_examine(layer->stack, err);
         return -1;
+    }
     if (nl_console_open(layer->domain, layer->console_file, &layer->console, err) < 0 ||
         nl_link_open_serial(layer->domain, NL_PROTOCOL_PORT, on_event, layer, &layer->link, err) <
             0)

@@ -76,8 +76,9 @@ def troubled($lists):
     | ([$lists.harmless[].pattern] | join("|")) as $harmless
     | [.[] | select(.text | test($trouble)) | select(.text | test($harmless) | not)];
 
-# On a document: its failure, if it is one of LAYER and of that kind.
-def failure_at($layer; $kind): .failure | values | select(.layer == $layer.name and .kind == $kind);
+# On a document: its failure, if it is one of LAYER, and of that kind.
+def failure_at($layer): .failure | values | select(.layer == $layer.name);
+def failure_at($layer; $kind): failure_at($layer) | select(.kind == $kind);
 
 # On a failure: why the kernel panicked, in its own words, or null.
 def panic_reason:
@@ -85,3 +86,22 @@ def panic_reason:
 
 # On a failure: the line of its console that says panic, and what it is beside it.
 def panic_lines: [.console_tail[]? | select(test("Kernel panic"))] | .[:1];
+
+# On a failure: is it one of the layer inside LAYER? What LAYER's libvirt and QEMU said of that layer may
+# be about LAYER itself.
+def is_inside($layer): .layer == "L\($layer.index + 1)";
+
+# On a failure: could a guest not be created by LAYER or, for L0, by the machine that was to run L0?
+def is_creation_by($layer):
+    .phase == "create" and (is_inside($layer) or ($layer.index == 0 and .layer == $layer.name));
+
+# On such a failure: where that was.
+def maker($layer): if .layer == $layer.name then "this machine" else $layer.name end;
+
+# On a failure: does it say so?
+def says($pattern): .message | test($pattern);
+
+# On a layer: the first lines of its kernel log that match, as evidence.
+def log_lines($pattern):
+    .name as $name
+    | limit(2; .log.records[]? | select(.text | test($pattern)) | "\($name), kernel log: \(.text)");

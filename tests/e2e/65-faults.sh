@@ -1,0 +1,21 @@
+#!/bin/bash
+# injected faults are recognised, each for what it is; a stack with nothing wrong, or another fault, fails
+. "$(dirname "$0")/lib.sh"
+
+tests/faults image-corrupt kernel-truncated emulator-missing l2-panic l2-hang l0-killed ||
+    problem "a fault was not recognised"
+
+# What is expected and does not come out is a failure, whether another diagnosis does ...
+jq '.expect.diagnosis = "kernel-corrupt"' scenarios/faults/image-corrupt.json >"$work/other.json"
+run other "$work/other.json"
+expect_status 1 other
+expect_json other '.verdict.status == "failed" and .diagnosis.name == "image-corrupt"' "both are told"
+expect_text "$work/other.txt" "kernel-corrupt at L0"
+
+# ... or none.
+jq '.expect = {diagnosis: "hung", layer: "L1"}' scenarios/single.json >"$work/clean.json"
+run clean "$work/clean.json"
+expect_status 1 clean
+expect_json clean '.verdict.status == "failed" and .diagnosis == null and .failure == null' "nothing is wrong"
+expect_nothing_left
+finish
