@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum role { ROLE_NONE, ROLE_STDIO, ROLE_FACTS, ROLE_PROBE_KVM };
+enum role { ROLE_NONE, ROLE_STDIO, ROLE_FACTS, ROLE_PROBE_KVM, ROLE_BENCHMARKS };
 
 struct options {
     enum role role;
@@ -23,20 +23,28 @@ struct options {
     char *layer;
 };
 
-enum { OPTION_STDIO = 256, OPTION_FACTS, OPTION_PROBE_KVM, OPTION_DEADLINE, OPTION_LAYER };
+enum {
+    OPTION_STDIO = 256,
+    OPTION_FACTS,
+    OPTION_PROBE_KVM,
+    OPTION_BENCHMARKS,
+    OPTION_DEADLINE,
+    OPTION_LAYER
+};
 
 static const struct argp_option option_list[] = {
     {"stdio", OPTION_STDIO, NULL, 0, "Serve requests on standard input until it ends", 0},
     {"facts", OPTION_FACTS, NULL, 0, "Print what this machine says of itself, as JSON", 0},
     {"probe-kvm", OPTION_PROBE_KVM, NULL, 0,
      "Print whether /dev/kvm really runs guest code, as JSON; exit status 1 if it does not", 0},
+    {"benchmarks", OPTION_BENCHMARKS, NULL, 0, "Print the benchmarks there are, as JSON", 0},
     {"deadline", OPTION_DEADLINE, "SECONDS", 0, "How long --probe-kvm may take (default 5)", 0},
     {"layer", OPTION_LAYER, "NAME", 0, "The layer's name, if the kernel command line has none", 0},
     {}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    static const enum role roles[] = {ROLE_STDIO, ROLE_FACTS, ROLE_PROBE_KVM};
+    static const enum role roles[] = {ROLE_STDIO, ROLE_FACTS, ROLE_PROBE_KVM, ROLE_BENCHMARKS};
     struct options *options = state->input;
     char *end;
 
@@ -44,6 +52,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPTION_STDIO:
     case OPTION_FACTS:
     case OPTION_PROBE_KVM:
+    case OPTION_BENCHMARKS:
         options->role = roles[key - OPTION_STDIO];
         return 0;
     case OPTION_DEADLINE:
@@ -59,7 +68,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (options->role == ROLE_NONE)
-            argp_error(state, "say --stdio, --facts or --probe-kvm");
+            argp_error(state, "say --stdio, --facts, --probe-kvm or --benchmarks");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -85,6 +94,12 @@ static int print_kvm(const struct options *options)
     bool ran = json_is_true(json_object_get(json_object_get(facts, "guest"), "ran"));
 
     return print_json(facts) || !ran;
+}
+
+static int print_benchmarks(const struct options *options)
+{
+    (void)options;
+    return print_json(agent_bench_list());
 }
 
 /* The link gets file descriptors of its own: whatever else prints or reads must not disturb it. */
@@ -114,8 +129,11 @@ int main(int argc, char **argv)
         .parser = parse_option,
         .doc = "Answers from inside a layer of a nested virtualization stack: what it is, what it "
                "logs, what things cost. As pid 1 it is a guest's init."};
-    static int (*const roles[])(const struct options *options) = {
-        [ROLE_STDIO] = serve_stdio, [ROLE_FACTS] = print_facts, [ROLE_PROBE_KVM] = print_kvm};
+    static int (*const roles[])(const struct options *options) = {[ROLE_STDIO] = serve_stdio,
+                                                                  [ROLE_FACTS] = print_facts,
+                                                                  [ROLE_PROBE_KVM] = print_kvm,
+                                                                  [ROLE_BENCHMARKS] =
+                                                                      print_benchmarks};
     struct options options = {.deadline_s = AGENT_KVM_DEADLINE_S};
 
     if (agent_bench_child(argc, argv))

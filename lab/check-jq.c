@@ -39,6 +39,7 @@ struct job {
     const struct nl_jq_check *checks;
     size_t n;
     struct nl_jq_limits limits;
+    bool compile_only;
 };
 
 struct compiled {
@@ -326,9 +327,12 @@ __attribute__((noreturn)) static void child_main(const struct job *job, size_t f
             entry++;
         if (!entry->program)
             compile(job, job->checks[i].program, entry);
-        result = entry->jq
-                     ? run_program(entry->jq, input_for(document, lists, job->checks[i].layer))
-                     : compile_error(job, entry->message);
+        if (!entry->jq)
+            result = compile_error(job, entry->message);
+        else if (job->compile_only)
+            result = outcome("pass", NULL);
+        else
+            result = run_program(entry->jq, input_for(document, lists, job->checks[i].layer));
         write_line(fd, result);
         json_decref(result);
     }
@@ -439,11 +443,8 @@ static int evaluate(const struct job *job, struct child *child, json_t *results,
     return 0;
 }
 
-int nl_jq_evaluate(const json_t *document, const json_t *lists, const char *prelude,
-                   const struct nl_jq_check *checks, size_t n, const struct nl_jq_limits *limits,
-                   json_t **results, struct nl_error **err)
+static int run_job(const struct job *job, json_t **results, struct nl_error **err)
 {
-    struct job job = {document, lists, prelude, checks, n, *limits};
     cleanup_free struct child *child = calloc(1, sizeof(*child));
     cleanup_json json_t *array = json_array();
     int rc;
@@ -452,10 +453,33 @@ int nl_jq_evaluate(const json_t *document, const json_t *lists, const char *prel
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     /* The checks of an interrupted run are worth the moment they take. */
     nl_interrupt_shield(true);
-    rc = evaluate(&job, child, array, err);
+    rc = evaluate(job, child, array, err);
     nl_interrupt_shield(false);
     child_end(child);
     if (rc == 0)
         *results = nl_steal(&array);
     return rc;
+}
+
+int nl_jq_evaluate(const json_t *document, const json_t *lists, const char *prelude,
+                   const struct nl_jq_check *checks, size_t n, const struct nl_jq_limits *limits,
+                   json_t **results, struct nl_error **err)
+{
+    struct job job = {document, lists, prelude, checks, n, *limits, false};
+
+    return run_job(&job, results, err);
+}
+
+int nl_jq_compile(const char *prelude, const char *const *programs, size_t n,
+                  const struct nl_jq_limits *limits, json_t **results, struct nl_error **err)
+{
+    cleanup_free struct nl_jq_check *checks = calloc(n + 1, sizeof(*checks));
+    cleanup_json json_t *nothing = json_object();
+    struct job job = {nothing, nothing, prelude, checks, n, *limits, true};
+
+    if (!checks || !nothing)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        checks[i] = (struct nl_jq_check){programs[i], -1};
+    return run_job(&job, results, err);
 }

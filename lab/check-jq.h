@@ -30,4 +30,9 @@ int nl_jq_evaluate(const json_t *document, const json_t *lists, const char *prel
                    const struct nl_jq_check *checks, size_t n, const struct nl_jq_limits *limits,
                    json_t **results, struct nl_error **err);
 
+/* Compile each of the N PROGRAMS, as nl_jq_evaluate would, and run none. RESULTS gets an array of
+   {"verdict": "pass" | "error", "message": string | null}, new reference. */
+int nl_jq_compile(const char *prelude, const char *const *programs, size_t n,
+                  const struct nl_jq_limits *limits, json_t **results, struct nl_error **err);
+
 #endif

@@ -309,11 +309,16 @@ int nl_checks_run_rules(json_t *document, const json_t *rules, const json_t *lis
     return 0;
 }
 
+int nl_checks_load(struct nl_rule_data *data, struct nl_error **err)
+{
+    return nl_rule_data_load(RULES, data, err);
+}
+
 int nl_checks_run(json_t *document, struct nl_error **err)
 {
     cleanup_rule_data struct nl_rule_data data = {0};
 
-    if (nl_rule_data_load(RULES, &data, err) < 0)
+    if (nl_checks_load(&data, err) < 0)
         return -1;
     return nl_checks_run_rules(document, data.rules, data.lists, data.prelude, err);
 }

@@ -3,6 +3,7 @@
  */
 #include "args-overrides.h"
 #include "cmd.h"
+#include "request.h"
 #include "diagnosis.h"
 
 struct validate_args {
@@ -54,7 +55,7 @@ static int validate(const char *file, const struct validate_args *args, struct n
 {
     cleanup_scenario struct nl_scenario *scenario = NULL;
 
-    if (nl_scenario_load(file, &args->overrides.overrides, &scenario, err) < 0)
+    if (nl_request_load(file, &args->overrides.overrides, &scenario, err) < 0)
         return -1;
     if (scenario->expect.diagnosis && nl_diagnosis_check_name(scenario->expect.diagnosis, err) < 0)
         return nl_wrap(err, "%s: expect.diagnosis", file);

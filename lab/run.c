@@ -2,7 +2,6 @@
  * run.c - one run from scenario to report: see run.h.
  */
 #include "run.h"
-#include "diagnosis.h"
 #include "fault-inject.h"
 #include "folders.h"
 #include "keeper.h"
@@ -10,7 +9,7 @@
 #include "progress.h"
 #include "report-files.h"
 #include "report.h"
-#include "suggest.h"
+#include "request.h"
 #include "work-meter.h"
 #include "work.h"
 
@@ -103,40 +102,6 @@ static int choose_l0(struct run *run, bool *local, char **why, struct nl_error *
     return 0;
 }
 
-/* A misspelt image is the request's mistake, to be told before anything is started. */
-static int check_images(const struct run *run, struct nl_error **err)
-{
-    cleanup_strv char **recipes = NULL;
-
-    if (nl_store_recipes(run->store, &recipes, err) < 0)
-        return -1;
-    for (size_t i = 0; i < run->scenario->n_layers; i++) {
-        const struct nl_layer_spec *layer = &run->scenario->layers[i];
-        const char *near = nl_suggest(layer->image, (const char *const *)recipes);
-        char *const *recipe = recipes;
-
-        while (*recipe && strcmp(*recipe, layer->image) != 0)
-            recipe++;
-        if (*recipe)
-            continue;
-        nl_fail(err, NL_EXIT_REQUEST, "%s: %s: there is no image \"%s\"", run->options->scenario,
-                layer->name, layer->image);
-        return near ? nl_hint(err, "did you mean \"%s\"?", near)
-                    : nl_hint(err, "`nestlab build --help` says where recipes are looked for");
-    }
-    return 0;
-}
-
-/* The same for a diagnosis that can never come out. */
-static int check_expected(const struct run *run, struct nl_error **err)
-{
-    const char *diagnosis = run->scenario->expect.diagnosis;
-
-    if (!diagnosis || nl_diagnosis_check_name(diagnosis, err) == 0)
-        return 0;
-    return nl_wrap(err, "%s: expect.diagnosis", run->options->scenario);
-}
-
 /* Everything up to the stack, which is not started yet. Errors here are the request's or the
    machine's: there is no document to tell them in. */
 static int set_up(struct run *run, struct nl_error **err)
@@ -146,9 +111,8 @@ static int set_up(struct run *run, struct nl_error **err)
     cleanup_free char *why = NULL;
     bool local = false;
 
-    if (nl_scenario_load(options->scenario, options->overrides, &run->scenario, err) < 0 ||
-        nl_store_open(options->store, NULL, NULL, &run->store, err) < 0 ||
-        check_images(run, err) < 0 || check_expected(run, err) < 0)
+    if (nl_request_load(options->scenario, options->overrides, &run->scenario, err) < 0 ||
+        nl_store_open(options->store, NULL, NULL, &run->store, err) < 0)
         return -1;
     /* The run folder first: where there can be none, nothing is left behind either. */
     if (nl_rundir_create(run->scenario->name, &run->rundir, err) < 0)

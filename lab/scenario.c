@@ -19,7 +19,7 @@ static char *folder_of(const char *file)
     return copy ? realpath(dirname(copy), NULL) : NULL;
 }
 
-static int read_file(const char *path, char **text, size_t *length, struct nl_error **err)
+int nl_scenario_read(const char *path, char **text, size_t *length, struct nl_error **err)
 {
     struct stat st;
     /* Not to hang on a FIFO before fstat() can tell. */
@@ -157,17 +157,6 @@ int nl_scenario_parse(const char *text, size_t length, const char *path,
         return -1;
     *scenario = nl_steal(&made);
     return 0;
-}
-
-int nl_scenario_load(const char *path, const struct nl_overrides *overrides,
-                     struct nl_scenario **scenario, struct nl_error **err)
-{
-    cleanup_free char *text = NULL;
-    size_t length = 0;
-
-    if (read_file(path, &text, &length, err) < 0)
-        return -1;
-    return nl_scenario_parse(text, length, path, overrides, scenario, err);
 }
 
 json_t *nl_scenario_to_json(const struct nl_scenario *scenario)

@@ -129,13 +129,13 @@ struct nl_overrides {
                           what it benchmarks, else all */
 };
 
-/* Load and validate PATH (relative names in it are relative to its folder), apply OVERRIDES (may be
-   NULL). Errors (NL_EXIT_REQUEST) name file and line or JSON path, what is wrong and what is
-   allowed. The result is the caller's: nl_scenario_free(). */
-int nl_scenario_load(const char *path, const struct nl_overrides *overrides,
-                     struct nl_scenario **scenario, struct nl_error **err);
+/* The text of the scenario's file at PATH, of LENGTH bytes and a NUL; the caller's. */
+int nl_scenario_read(const char *path, char **text, size_t *length, struct nl_error **err);
 
-/* As nl_scenario_load, from TEXT (LENGTH bytes); PATH is for messages and relative names. */
+/* Validate TEXT (LENGTH bytes) of the file PATH, whose folder relative names in it are relative to,
+   and apply OVERRIDES (may be NULL). Whether what it names is there is for request.h. Errors
+   (NL_EXIT_REQUEST) name file and line or JSON path, what is wrong and what is allowed. The result
+   is the caller's: nl_scenario_free(). */
 int nl_scenario_parse(const char *text, size_t length, const char *path,
                       const struct nl_overrides *overrides, struct nl_scenario **scenario,
                       struct nl_error **err);

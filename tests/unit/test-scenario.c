@@ -3,7 +3,7 @@
  */
 #include "bzimage.h"
 #include "folders.h"
-#include "scenario.h"
+#include "request.h"
 #include "store.h"
 
 #include <setjmp.h>
@@ -82,7 +82,7 @@ static void test_shipped_default(void **state)
     cleanup_error struct nl_error *err = NULL;
 
     (void)state;
-    assert_int_equal(nl_scenario_load(SHIPPED "nested-boot.json", NULL, &s, &err), 0);
+    assert_int_equal(nl_request_load(SHIPPED "nested-boot.json", NULL, &s, &err), 0);
     assert_string_equal(s->name, "nested-boot");
     assert_string_equal(s->l0, "auto");
     assert_int_equal(s->n_layers, 3);
@@ -185,7 +185,7 @@ static void test_round_trip(void **state)
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         cleanup_scenario struct nl_scenario *s = NULL;
         cleanup_error struct nl_error *err = NULL;
-        if (nl_scenario_load(files[i], NULL, &s, &err) < 0)
+        if (nl_request_load(files[i], NULL, &s, &err) < 0)
             fail_msg("%s", nl_error_message(err));
         assert_round_trip(s);
     }
@@ -460,10 +460,10 @@ static void test_files(void **state)
     cleanup_error struct nl_error *missing = NULL, *directory = NULL;
 
     (void)state;
-    assert_int_equal(nl_scenario_load(SHIPPED "no-such.json", NULL, &s, &missing), -1);
+    assert_int_equal(nl_request_load(SHIPPED "no-such.json", NULL, &s, &missing), -1);
     assert_int_equal(nl_error_status(missing), NL_EXIT_REQUEST);
     assert_contains(nl_error_message(missing), "no-such.json: No such file", "");
-    assert_int_equal(nl_scenario_load(SHIPPED, NULL, &s, &directory), -1);
+    assert_int_equal(nl_request_load(SHIPPED, NULL, &s, &directory), -1);
     assert_contains(nl_error_message(directory), "is not a regular file", "");
 }
 

@@ -1,0 +1,113 @@
+/*
+ * test-request.c - scenarios that name what is not there, or hold programs that do not compile.
+ */
+#include "folder.h"
+#include "request.h"
+
+#define LAYERS                                                                                     \
+    "\"layers\": [\n{\"image\": \"hypervisor\"},\n{\"image\": \"hypervisor\"},\n"                  \
+    "{\"image\": \"leaf\"}]"
+
+/* What is wrong with a scenario of LAYERS and REST; "" where it is right. The caller's. */
+static char *load(const char *rest, int depth, char **hint)
+{
+    const struct nl_overrides overrides = {.depth = depth};
+    cleanup_scenario struct nl_scenario *scenario = NULL;
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_free char *path = in_base("s.json");
+    FILE *file = fopen(path, "w");
+
+    fprintf(file, "{\"name\": \"t\",\n%s%s}",
+            strncmp(rest, "\"layers\"", 8) == 0 ? "" : LAYERS ",\n", rest);
+    fclose(file);
+    free(*hint);
+    *hint = NULL;
+    if (nl_request_load(path, &overrides, &scenario, &err) == 0)
+        return strdup("");
+    assert_int_equal(nl_error_status(err), NL_EXIT_REQUEST);
+    *hint = strdup(nl_error_hint(err) ? nl_error_hint(err) : "");
+    return strdup(nl_error_message(err));
+}
+
+static const struct {
+    const char *rest, *message, *hint;
+} wrong[] = {
+    {"\"layers\": [{\"image\": \"hypervisr\"}]",
+     "s.json:2: layers[0].image: there is no image \"hypervisr\"", "did you mean \"hypervisor\"?"},
+    {"\"layers\": [{\"image\": \"x\"}]", "there is no image \"x\"", "there are hypervisor, leaf"},
+    {"\"benchmarks\": {\"names\": [\n\"cpuid\",\n\"syscal\"]}",
+     "s.json:8: benchmarks.names[1]: there is no benchmark \"syscal\"",
+     "did you mean \"syscall\"?"},
+    {"\"without_checks\": [\"log-claen\"]", ":6: without_checks[0]: there is no default check",
+     "did you mean \"log-clean\"?"},
+    {"\"without_checks\": [\"l1-log-claen\"]", "there is no default check \"l1-log-claen\"",
+     "did you mean \"l1-log-clean\"?"},
+    {"\"without_checks\": [\"l3-log-clean\"]",
+     "there is no default check \"l3-log-clean\" in this stack", "the innermost layer is L2"},
+    {"\"without_checks\": [\"l2-kvm-loads\"]", "\"l2-kvm-loads\" in this stack",
+     "the check kvm-loads is for each hypervisor"},
+    {"\"checks\": [{\"name\": \"a\", \"program\": \"true\"},\n{\"name\": \"b\", \"program\":\n"
+     "\"true |\\n.layers[\"}]",
+     "s.json:7: checks[1].program: is no jq program: line ", "docs/document.md"},
+    {"\"checks\": [{\"name\": \"a\", \"program\": \"nosuch(1)\"}]",
+     "checks[0].program: is no jq program: line 1 of the program: nosuch/1 is not defined",
+     "docs/document.md"},
+    {"\"expect\": {\"diagnosis\": \"nonsense\"}", ":6: expect.diagnosis: ", ""},
+};
+
+static void test_wrong(void **state)
+{
+    cleanup_free char *hint = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        cleanup_free char *message = load(wrong[i].rest, -1, &hint);
+
+        if (!strstr(message, wrong[i].message) || !hint || !strstr(hint, wrong[i].hint))
+            fail_msg("%s\nhint: %s\ninstead of: %s\nhint: %s", message, hint ? hint : "none",
+                     wrong[i].message, wrong[i].hint);
+    }
+}
+
+static void test_right(void **state)
+{
+    static const char *const right[] = {
+        "\"description\": \"\"",
+        "\"benchmarks\": {\"names\": \"all\"}",
+        "\"benchmarks\": {\"names\": [\"cpuid\", \"syscall\"]}",
+        "\"without_checks\": [\"log-clean\", \"l2-log-clean\", \"l0-kvm-loads\"]",
+        "\"checks\": [{\"name\": \"a\", \"program\": \"$layers | length > 2 and ($lists | type) == "
+        "\\\"object\\\"\"}]",
+    };
+    cleanup_free char *hint = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+        cleanup_free char *message = load(right[i], -1, &hint);
+
+        assert_string_equal(message, "");
+    }
+}
+
+/* A name is right if the file's own stack or the one that options make of it has such a check. */
+static void test_depth(void **state)
+{
+    cleanup_free char *hint = NULL;
+    cleanup_free char *deeper = load("\"without_checks\": [\"l3-log-clean\"]", 3, &hint);
+    cleanup_free char *shallower = load("\"without_checks\": [\"l2-log-clean\"]", 1, &hint);
+
+    (void)state;
+    assert_string_equal(deeper, "");
+    assert_string_equal(shallower, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_wrong),
+        IN_FOLDER(test_right),
+        IN_FOLDER(test_depth),
+    };
+
+    return cmocka_run_group_tests_name("request", tests, NULL, NULL);
+}
