@@ -85,6 +85,7 @@ static void print_run(const json_t *run)
     cleanup_free char *phase = nl_choose_text(run, "state.phase", "");
     cleanup_free char *l0 = nl_choose_text(run, "state.l0", "?");
     cleanup_free char *started = nl_choose_text(run, "state.started", "?");
+    cleanup_free char *out = nl_choose_text(run, "state.out", "");
     const char *trouble = nl_dig_string(run, "trouble", NULL);
     const char *id = nl_dig_string(run, "id", "?");
     const json_t *layers = nl_dig(run, "state.layers");
@@ -98,6 +99,8 @@ static void print_run(const json_t *run)
     printf("%s: %s%s%s, scenario %s, L0 %s, since %s, process %d\n", id, status,
            phase[0] ? " " : "", phase, scenario, l0, started,
            (int)nl_dig_integer(run, "state.pid", 0));
+    if (out[0])
+        printf("    document, reports and logs: %s\n", out);
     if (trouble)
         printf("    %s\n", trouble);
     json_array_foreach(layers, i, layer)

@@ -143,18 +143,6 @@ static json_t *host_facts(void)
     return host;
 }
 
-/* "NAME-YYYYMMDD-HHMMSS-RRRR": readable, sorts by time, and two runs of one second differ. */
-static json_t *run_id(const char *name, const struct tm *utc)
-{
-    uint16_t number = 0;
-    char when[32];
-
-    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-        number = (uint16_t)getpid();
-    strftime(when, sizeof(when), "%Y%m%d-%H%M%S", utc);
-    return json_sprintf("%s-%s-%04x", name, when, number);
-}
-
 static json_t *initial_layers(const json_t *scenario)
 {
     size_t n = json_array_size(json_object_get(scenario, "layers"));
@@ -169,7 +157,7 @@ static json_t *initial_layers(const json_t *scenario)
     return layers;
 }
 
-int nl_document_new(char *const *argv, const json_t *scenario, const char *name,
+int nl_document_new(char *const *argv, const json_t *scenario, const char *id,
                     struct nl_document **document, struct nl_error **err)
 {
     struct nl_document *made = calloc(1, sizeof(*made));
@@ -182,14 +170,14 @@ int nl_document_new(char *const *argv, const json_t *scenario, const char *name,
     gmtime_r(&now, &utc);
     strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &utc);
     made->started_ms = nl_now_ms();
-    made->root = json_pack("{s:{s:i, s:s}, s:{s:o, s:s, s:n, s:o, s:o}, s:o, s:[], s:o, s:[], "
-                           "s:[], s:[], s:n, s:n, s:n}",
-                           "nestlab", "document", NL_DOCUMENT_VERSION, "version", NL_VERSION, "run",
-                           "id", run_id(name, &utc), "started", started, "seconds", "command",
-                           text_array(argv), "host", host_facts(), "scenario",
-                           scenario ? json_deep_copy(scenario) : json_object(), "phases", "layers",
-                           initial_layers(scenario), "commands", "checks", "slowdown", "failure",
-                           "diagnosis", "verdict");
+    made->root =
+        json_pack("{s:{s:i, s:s}, s:{s:s, s:s, s:n, s:o, s:o}, s:o, s:[], s:o, s:[], "
+                  "s:[], s:[], s:n, s:n, s:n}",
+                  "nestlab", "document", NL_DOCUMENT_VERSION, "version", NL_VERSION, "run", "id",
+                  id, "started", started, "seconds", "command", text_array(argv), "host",
+                  host_facts(), "scenario", scenario ? json_deep_copy(scenario) : json_object(),
+                  "phases", "layers", initial_layers(scenario), "commands", "checks", "slowdown",
+                  "failure", "diagnosis", "verdict");
     if (!made->root) {
         free(made);
         return nl_fail(err, NL_EXIT_LAB, "cannot start the document: out of memory");

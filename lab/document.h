@@ -24,9 +24,9 @@
 struct nl_document;
 
 /* Start a document; the run's clock starts now. ARGV (NULL-terminated) is the command line,
-   SCENARIO the effective scenario (nl_scenario_to_json; borrowed), NAME its name, for the run's id.
+   SCENARIO the effective scenario (nl_scenario_to_json; borrowed), ID the run's id.
    One layer of state "not reached" is made for each of scenario.layers, named L0, L1, ... */
-int nl_document_new(char *const *argv, const json_t *scenario, const char *name,
+int nl_document_new(char *const *argv, const json_t *scenario, const char *id,
                     struct nl_document **document, struct nl_error **err);
 void nl_document_free(struct nl_document **document);
 #define cleanup_document NL_CLEANUP(nl_document_free)

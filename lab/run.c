@@ -69,6 +69,25 @@ static int choose_out(struct run *run, struct nl_error **err)
                : nl_fail_errno(err, NL_EXIT_REQUEST, errno, "cannot use the folder %s", wanted);
 }
 
+/* Its id names the output folder as well, which may hold an earlier run of the same name and day.
+ */
+static int make_rundir(struct run *run, struct nl_error **err)
+{
+    for (int i = 0; i < 100; i++) {
+        cleanup_free char *out = NULL;
+
+        if (nl_rundir_create(run->scenario->name, &run->rundir, err) < 0)
+            return -1;
+        if (asprintf(&out, DEFAULT_OUT "/%s", nl_rundir_id(run->rundir)) < 0)
+            return nl_fail(err, NL_EXIT_LAB, "out of memory");
+        if (run->options->out || access(out, F_OK) < 0)
+            return 0;
+        if (nl_rundir_remove(&run->rundir, err) < 0)
+            return -1;
+    }
+    return nl_fail(err, NL_EXIT_LAB, "too many runs of that name and day in " DEFAULT_OUT);
+}
+
 /* What an earlier runner that was killed left behind goes first. */
 static void collect_left_behind(void)
 {
@@ -115,7 +134,7 @@ static int set_up(struct run *run, struct nl_error **err)
         nl_store_open(options->store, NULL, NULL, &run->store, err) < 0)
         return -1;
     /* The run folder first: where there can be none, nothing is left behind either. */
-    if (nl_rundir_create(run->scenario->name, &run->rundir, err) < 0)
+    if (make_rundir(run, err) < 0)
         return -1;
     if (options->demo) /* only to look at: no need to slow it down */
         nl_strv_free(nl_steal(&run->scenario->meter.benchmarks));
@@ -127,7 +146,8 @@ static int set_up(struct run *run, struct nl_error **err)
     nl_progress_note("%s: L0 is %s (%s)", run->scenario->name, local ? "this machine" : "emulated",
                      why);
     scenario = nl_scenario_to_json(run->scenario);
-    if (nl_document_new(options->argv, scenario, run->scenario->name, &run->document, err) < 0)
+    if (nl_document_new(options->argv, scenario, nl_rundir_id(run->rundir), &run->document, err) <
+        0)
         return -1;
     nl_document_l0(run->document, run->scenario->l0, local ? "local" : "emulated", why);
     if (choose_out(run, err) < 0)

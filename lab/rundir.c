@@ -15,9 +15,11 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* The longest socket in a run folder; an AF_UNIX address holds 107 bytes. */
-#define LONGEST_SOCKET "/embed/lib/qemu/channel/target/domain-1-nl-L0/org.nestlab.agent"
+#define LONGEST_SOCKET                                                                             \
+    "/" NL_RUNDIR_LIBVIRT "/lib/qemu/channel/target/domain-1-nl-L0/org.nestlab.agent"
 #define PATH_LIMIT (107 - (int)strlen(LONGEST_SOCKET))
 #define NAME_LIMIT 16
 #define STATE_LIMIT (1024 * 1024)
@@ -51,6 +53,12 @@ static void plain_name(const char *name, size_t limit, char *plain)
 static int make_folder(struct nl_runs *runs, const char *name, struct nl_rundir *rundir,
                        struct nl_error **err)
 {
+    time_t now = time(NULL);
+    struct tm utc;
+    char day[8];
+
+    gmtime_r(&now, &utc);
+    strftime(day, sizeof(day), "%y%m%d", &utc);
     for (int i = 0; i < 100; i++) {
         uint16_t random = 0;
         bool alive;
@@ -58,7 +66,7 @@ static int make_folder(struct nl_runs *runs, const char *name, struct nl_rundir 
         if (getrandom(&random, sizeof(random), 0) != sizeof(random))
             return nl_fail_errno(err, NL_EXIT_LAB, errno, "no random numbers");
         free(rundir->id);
-        if (asprintf(&rundir->id, "%s-%04x", name, random) < 0) {
+        if (asprintf(&rundir->id, "%s-%s-%04x", name, day, random) < 0) {
             rundir->id = NULL;
             return nl_fail(err, NL_EXIT_LAB, "out of memory");
         }
@@ -101,12 +109,12 @@ int nl_rundir_create(const char *name, struct nl_rundir **rundir, struct nl_erro
     pthread_mutex_init(&made->saving, NULL);
     if (nl_runs_open(true, &runs, err) < 0)
         return -1;
-    room = PATH_LIMIT - (int)strlen(runs.path) - (int)strlen("/-XXXX");
+    room = PATH_LIMIT - (int)strlen(runs.path) - (int)strlen("/-YYMMDD-XXXX");
     if (room < 1) {
         nl_fail(err, NL_EXIT_REQUEST, "the path %s is too long for sockets in its run folders",
                 runs.path);
         return nl_hint(err, "set NESTLAB_RUNS to a path of at most %d characters",
-                       PATH_LIMIT - (int)strlen("/r-XXXX"));
+                       PATH_LIMIT - (int)strlen("/r-YYMMDD-XXXX"));
     }
     plain_name(name, room < NAME_LIMIT ? (size_t)room : NAME_LIMIT, plain);
     if (nl_runs_lock(&runs, err) < 0)

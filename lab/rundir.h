@@ -4,7 +4,7 @@
  *
  * RUNS/ID/ (RUNS: $NESTLAB_RUNS, or /var/tmp/nestlab-UID; short, since libvirt makes sockets in it)
  *   state.json   what list, shell, console and down need to know, replaced atomically
- *   embed/       root of the embedded libvirt driver
+ *   v/           root of the embedded libvirt driver; short, for the sockets deep within
  *   keeper.sock  the keeper's socket, when there is one
  *   *.qcow2, boot.img, known_hosts ... disks and small files of this run
  *
@@ -24,8 +24,12 @@
 
 struct nl_rundir;
 
-/* Make a run folder for a run of scenario NAME. Its id is NAME-XXXX, where NAME is shortened to
-   what fits and XXXX are 4 random hexadecimal digits. */
+/* The embedded libvirt's root, as a name in a run folder. */
+#define NL_RUNDIR_LIBVIRT "v"
+
+/* Make a run folder for a run of scenario NAME. Its id, which is the run's everywhere, is
+   NAME-YYMMDD-XXXX, where NAME is shortened to what fits, YYMMDD is the day (UTC) and XXXX are 4
+   random hexadecimal digits. */
 int nl_rundir_create(const char *name, struct nl_rundir **rundir, struct nl_error **err);
 const char *nl_rundir_id(const struct nl_rundir *rundir);
 const char *nl_rundir_path(const struct nl_rundir *rundir);

@@ -31,7 +31,7 @@ void nl_runs_close(struct nl_runs *runs);
 /* The ids of all run folders, sorted; whatever does not look like one is left out. The caller's. */
 int nl_runs_ids(const struct nl_runs *runs, char ***ids, struct nl_error **err);
 
-/* Does ID look like the id of a run: NAME-XXXX? */
+/* Does ID look like the id of a run: NAME-YYMMDD-XXXX? Any name that ends in -XXXX does. */
 bool nl_runs_is_id(const char *id);
 
 /* Open run folder ID and take its lock. The descriptor, or -1 with *ALIVE set: true when somebody

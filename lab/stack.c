@@ -157,7 +157,7 @@ static int write_known_hosts(struct nl_stack *stack, struct nl_error **err)
 
 static int start_libvirt(struct nl_stack *stack, struct nl_error **err)
 {
-    cleanup_free char *root = nl_rundir_file(stack->rundir, "embed");
+    cleanup_free char *root = nl_rundir_file(stack->rundir, NL_RUNDIR_LIBVIRT);
     cleanup_free char *log = nl_rundir_file(stack->rundir, "libvirt.log");
 
     if (nl_virt_start(log, err) < 0 || nl_warm_stage_host(stack, root, err) < 0)

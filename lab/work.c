@@ -252,7 +252,7 @@ static void take_facts_again(struct nl_layer *layer)
 
 int nl_work_collect(struct nl_stack *stack, struct nl_error **err)
 {
-    cleanup_free char *root = nl_rundir_file(stack->rundir, "embed");
+    cleanup_free char *root = nl_rundir_file(stack->rundir, NL_RUNDIR_LIBVIRT);
     struct nl_error *first = NULL;
 
     nl_progress_begin("collecting logs and counters");

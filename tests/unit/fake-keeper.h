@@ -46,10 +46,10 @@ static inline void save_kept_state(struct nl_stack *stack, const char *console_f
                   "L1", "state", "starting", "ssh_port", 0, "image", "leaf");
 
     nl_rundir_save_state(stack->rundir,
-                         json_pack("{s:s, s:s, s:b, s:i, s:s, s:s, s:s, s:o}", "scenario", "fake",
-                                   "status", "kept", "kept", 1, "pid", (int)getpid(), "started",
-                                   "2026-01-01T00:00:00Z", "l0", "emulated", "key", "/the key",
-                                   "layers", layers),
+                         json_pack("{s:s, s:s, s:b, s:i, s:s, s:s, s:s, s:s, s:o}", "scenario",
+                                   "fake", "status", "kept", "kept", 1, "pid", (int)getpid(),
+                                   "started", "2026-01-01T00:00:00Z", "l0", "emulated", "key",
+                                   "/the key", "out", "/the/out", "layers", layers),
                          NULL);
 }
 

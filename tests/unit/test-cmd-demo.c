@@ -89,6 +89,7 @@ static void test_list(void **state)
     assert_has(list.out, served.id);
     assert_has(list.out, "kept, scenario fake, L0 emulated");
     assert_has(list.out, "ssh on port 60000");
+    assert_has(list.out, "document, reports and logs: /the/out\n");
     /* The keeper knows better than the saved state. */
     assert_null(strstr(list.out, "L1   starting"));
     assert_has(list.out, "L1   up");

@@ -99,7 +99,7 @@ static void test_left_behind(void **state)
     json_t *one;
 
     (void)state;
-    snprintf(folder, sizeof(folder), "%s/embed", path);
+    snprintf(folder, sizeof(folder), "%s/v", path);
     assert_int_equal(mkdir(folder, 0700), 0);
     write_file(folder, "big", "0123456789");
     all = list_runs();
@@ -131,7 +131,7 @@ static void test_processes(void **state)
     pid_t guest, stubborn, bystander, neighbour, reader, kept;
 
     (void)state;
-    snprintf(word, sizeof(word), "socket,path=%s/embed/monitor.sock,server=on", path);
+    snprintf(word, sizeof(word), "socket,path=%s/v/monitor.sock,server=on", path);
     snprintf(longer, sizeof(longer), "%s0/x", path);
     snprintf(elsewhere, sizeof(elsewhere), "%s/x", other);
     snprintf(owned, sizeof(owned), "%s/x", nl_rundir_path(mine));
