@@ -266,6 +266,16 @@ static char *request_text(const struct nl_image_request *request, bool refresh)
     return json ? json_dumps(json, JSON_COMPACT) : NULL;
 }
 
+static double patience(const struct nl_image_request *request)
+{
+    double left = request->deadline ? nl_deadline_left_ms(request->deadline) / 1000.0 : 0;
+
+    if (!request->deadline || left > BUILD_TIMEOUT_S)
+        return BUILD_TIMEOUT_S;
+    /* 0 would mean the usual. */
+    return left > 0.1 ? left : 0.1;
+}
+
 /* Let the builder make it; DIGEST gets the image's digest. */
 static int ask_builder(const struct nl_store *store, const struct nl_image_request *request,
                        bool refresh, char **digest, struct nl_error **err)
@@ -285,7 +295,7 @@ static int ask_builder(const struct nl_store *store, const struct nl_image_reque
     struct nl_process process = {.argv = argv,
                                  .input = text,
                                  .output_limit = ANSWER_LIMIT,
-                                 .timeout = BUILD_TIMEOUT_S,
+                                 .timeout = patience(request),
                                  .grace = BUILD_GRACE_S,
                                  .inherit_error = true};
 

@@ -14,6 +14,7 @@
 #ifndef NL_IMAGE_H
 #define NL_IMAGE_H
 
+#include "deadline.h"
 #include "scenario.h"
 
 struct nl_store;
@@ -23,6 +24,7 @@ struct nl_image_request {
     const char *recipe;
     const struct nl_kernel_spec *kernel; /* NULL or all NULL: the image's own */
     char *const *debs;                   /* NULL-terminated, or NULL */
+    nl_deadline deadline;                /* for building; 0: an hour */
 };
 
 /* A finished image: absolute paths into the store. */

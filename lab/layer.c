@@ -181,6 +181,7 @@ static int wait_for_services(struct nl_layer *layer, struct nl_error **err)
 {
     double seconds = layer->stack->scenario->timeouts.services_s;
     nl_deadline deadline = nl_stack_deadline(layer->stack, seconds);
+    int64_t begun = nl_now_ms();
 
     while (!is_ready(layer)) {
         cleanup_free char *trouble = copy_locked(layer, &layer->trouble);
@@ -192,7 +193,8 @@ static int wait_for_services(struct nl_layer *layer, struct nl_error **err)
         if (tick(layer, err) < 0 || nl_sleep(0.1, err) < 0)
             return -1;
         if (nl_deadline_left_ms(deadline) == 0)
-            return nl_fail(err, NL_EXIT_LAB, "its services were not up within %.0f s", seconds);
+            return nl_fail(err, NL_EXIT_LAB, "its services were not up after %.0f s",
+                           (double)(nl_now_ms() - begun) / 1000);
     }
     return 0;
 }
@@ -295,11 +297,11 @@ int nl_layer_ask(struct nl_layer *layer, const char *op, json_t *arguments, json
 
     if (!layer->link) {
         json_decref(arguments);
-        return nl_fail(err, NL_EXIT_LAB, "%s has no agent", layer->spec->name);
+        return nl_fail(err, NL_EXIT_LAB, "it has no agent");
     }
     if (nl_link_ask(layer->link, op, arguments, nl_stack_deadline(layer->stack, seconds), result,
                     err) < 0)
-        return nl_wrap(err, "asking the agent of %s", layer->spec->name);
+        return nl_wrap(err, "asking its agent for \"%s\"", op);
     return 0;
 }
 
@@ -318,11 +320,10 @@ int nl_layer_read_log(struct nl_layer *layer, struct nl_error **err)
             return 0;
         next = json_integer_value(json_object_get(reply, "next"));
         if (next <= since)
-            return nl_fail(err, NL_EXIT_LAB, "the agent of %s does not get on with its kernel log",
-                           layer->spec->name);
+            return nl_fail(err, NL_EXIT_LAB, "its agent does not get on with its kernel log");
         since = next;
     }
-    return nl_fail(err, NL_EXIT_LAB, "the kernel log of %s does not end", layer->spec->name);
+    return nl_fail(err, NL_EXIT_LAB, "its kernel log does not end");
 }
 
 int nl_layer_end_domain(struct nl_layer *layer, struct nl_error **err)

@@ -185,8 +185,11 @@ static int use_stack(struct run *run, struct nl_error **err)
     if (nl_interrupted())
         return rc < 0 ? -1 : nl_interrupt_check(err);
     if (timed(run, "collect", nl_work_collect, &collecting) < 0) {
+        bool late = nl_stack_explain_late(run->stack, &collecting);
+
         nl_progress_note("%s", nl_error_message(collecting));
-        nl_document_fail(run->document, NULL, "collect", "error", collecting, NULL);
+        nl_document_fail(run->document, NULL, "collect", late ? "timeout" : "error", collecting,
+                         NULL);
     }
     return rc;
 }
@@ -248,8 +251,8 @@ enum nl_exit nl_run(const struct nl_run_options *options)
 {
     NL_CLEANUP(free_run) struct run run = {.options = options};
     cleanup_error struct nl_error *err = NULL;
+    bool is_up, late;
     enum nl_exit status;
-    bool is_up;
 
     if (nl_interrupt_catch(&err) < 0 || nl_interrupt_check(&err) < 0 || set_up(&run, &err) < 0) {
         nl_progress_end("failed");
@@ -260,7 +263,9 @@ enum nl_exit nl_run(const struct nl_run_options *options)
     if (!is_up) {
         nl_progress_end("failed");
         nl_progress_note("%s", nl_error_message(err));
-        nl_document_fail(run.document, NULL, "run", "error", err, NULL);
+        /* Where nobody has told it yet. */
+        late = nl_stack_explain_late(run.stack, &err);
+        nl_document_fail(run.document, NULL, "run", late ? "timeout" : "error", err, NULL);
     }
     if (nl_interrupted())
         nl_document_interrupted(run.document);

@@ -36,6 +36,26 @@ nl_deadline nl_stack_deadline(const struct nl_stack *stack, double seconds)
     return deadline < stack->deadline ? deadline : stack->deadline;
 }
 
+bool nl_stack_explain_late(const struct nl_stack *stack, struct nl_error **err)
+{
+    cleanup_free char *until_then = NULL;
+
+    if (nl_deadline_left_ms(stack->deadline) > 0 || nl_error_status(*err) == NL_EXIT_INTERRUPTED)
+        return false;
+    until_then = strdup(nl_error_message(*err));
+    nl_fail(err, NL_EXIT_LAB, "the run's own limit of %g s was over: %s",
+            stack->scenario->timeouts.total_s, until_then ? until_then : "?");
+    nl_hint(err, "give the run longer with --timeout SECONDS, or timeouts.total_s in the scenario");
+    return true;
+}
+
+int nl_stack_fail(struct nl_stack *stack, const char *layer, const char *phase, const char *kind,
+                  json_t *console_tail, struct nl_error **err)
+{
+    nl_document_fail(stack->document, layer, phase, kind, *err, console_tail);
+    return layer ? nl_wrap(err, "%s, phase %s", layer, phase) : nl_wrap(err, "phase %s", phase);
+}
+
 static void init_layer(struct nl_stack *stack, size_t index)
 {
     struct nl_layer *layer = &stack->layers[index];
@@ -83,10 +103,11 @@ static int ensure_images(struct nl_stack *stack, struct nl_error **err)
             .recipe = layer->spec->image,
             .kernel = &layer->spec->kernel,
             .debs = layer->spec->debs,
+            .deadline = stack->deadline,
         };
 
         if (nl_image_ensure(stack->store, &request, false, &layer->image, NULL, err) < 0)
-            return nl_wrap(err, "image of %s", layer->spec->name);
+            return nl_wrap(err, "for %s", layer->spec->name);
         nl_document_layer_set(stack->document, i, "image",
                               json_pack("{s:s, s:s, s:s?}", "recipe", layer->image->recipe,
                                         "digest", layer->image->digest, "kernel_release",
@@ -208,8 +229,10 @@ int nl_stack_up(struct nl_stack *stack, struct nl_error **err)
 
         nl_document_phase_end(stack->document, phase);
         if (rc < 0) {
-            nl_document_fail(stack->document, NULL, preparations[i].phase, "error", *err, NULL);
-            return -1;
+            bool late = nl_stack_explain_late(stack, err);
+
+            return nl_stack_fail(stack, NULL, preparations[i].phase, late ? "timeout" : "error",
+                                 NULL, err);
         }
     }
     for (size_t i = 0; i < stack->n_layers; i++) {

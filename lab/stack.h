@@ -69,6 +69,16 @@ struct nl_layer *nl_stack_layer(struct nl_stack *stack, const char *name);
 /* In SECONDS, but not beyond the run's own deadline. */
 nl_deadline nl_stack_deadline(const struct nl_stack *stack, double seconds);
 
+/* If the run's own limit (timeouts.total_s) is over, that is what ended the wait that *ERR is
+   about, and not the phase's patience: *ERR says so. Returns whether it is. */
+bool nl_stack_explain_late(const struct nl_stack *stack, struct nl_error **err);
+
+/* *ERR is the failure of PHASE of the layer called LAYER (NULL: of the whole run): into the
+   document with it, KIND and CONSOLE_TAIL as for nl_document_fail(). Then, for who prints it, *ERR
+   says where it happened. Returns -1. */
+int nl_stack_fail(struct nl_stack *stack, const char *layer, const char *phase, const char *kind,
+                  json_t *console_tail, struct nl_error **err);
+
 /* Make a stack of SCENARIO (borrowed, as is the rest). Nothing is started yet. */
 int nl_stack_new(struct nl_scenario *scenario, struct nl_store *store, struct nl_rundir *rundir,
                  struct nl_document *document, const char *out, bool local, struct nl_stack **stack,

@@ -9,7 +9,18 @@
 /* Two looks this far apart tell progress; a nested guest's tick alone moves its exits in less. */
 #define LOOK_APART_S 3.0
 #define CALL_S 5.0
+/* Looking at a guest may take so long, and so long when the run's own limit is over: asking a
+   libvirt that hangs would go on otherwise. */
+#define JUDGE_S 15.0
+#define JUDGE_LATE_S 3.0
 #define CONSOLE_TAIL 20
+
+static nl_deadline call_deadline(nl_deadline until)
+{
+    nl_deadline deadline = nl_deadline_in(CALL_S);
+
+    return until && until < deadline ? until : deadline;
+}
 
 void nl_sight_clear(struct nl_sight *sight)
 {
@@ -64,7 +75,7 @@ static int glance_outward(struct nl_layer *layer, struct nl_sight *sight, struct
         return 0;
     set_sight(sight, "error", "its agent said: %s", trouble);
     sight->layer = layer;
-    return nl_fail(err, NL_EXIT_LAB, "%s is in trouble: %s", layer->spec->name, trouble);
+    return nl_fail(err, NL_EXIT_LAB, "%s", sight->what);
 }
 
 int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_error **err)
@@ -78,8 +89,8 @@ int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_er
         return 0;
     if (mark) {
         set_sight(sight, "crashed", "its console says \"%s\"", mark);
-    } else if (nl_virt_state(layer->domain, nl_deadline_in(CALL_S), &state, &reason, &ignored) <
-               0) {
+    } else if (nl_virt_state(layer->domain, call_deadline(sight->until), &state, &reason,
+                             &ignored) < 0) {
         if (nl_interrupt_check(err) < 0)
             return -1;
         return glance_outward(layer, sight, err);
@@ -93,7 +104,7 @@ int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_er
         return 0;
     }
     sight->layer = layer;
-    return nl_fail(err, NL_EXIT_LAB, "%s is %s: %s", layer->spec->name, sight->kind, sight->what);
+    return nl_fail(err, NL_EXIT_LAB, "%s", sight->what);
 }
 
 /* The exits of all vCPUs. False: there are no such counters (a domain under TCG). */
@@ -115,17 +126,17 @@ static bool count_exits(const json_t *counters, unsigned long long *exits)
     }
 }
 
-static void take_look(struct nl_layer *layer, struct nl_look *look)
+static void take_look(struct nl_layer *layer, nl_deadline until, struct nl_look *look)
 {
     cleanup_error struct nl_error *ignored = NULL;
     cleanup_json json_t *counters = NULL;
 
     if (layer->console)
         look->console_bytes = nl_console_bytes(layer->console);
-    if (nl_virt_monitor(layer->domain, "info registers -a", nl_deadline_in(CALL_S),
-                        &look->registers, &ignored) < 0)
+    if (nl_virt_monitor(layer->domain, "info registers -a", call_deadline(until), &look->registers,
+                        &ignored) < 0)
         nl_error_free(&ignored);
-    if (nl_virt_counters(layer->domain, nl_deadline_in(CALL_S), &counters, &ignored) == 0)
+    if (nl_virt_counters(layer->domain, call_deadline(until), &counters, &ignored) == 0)
         look->has_exits = count_exits(counters, &look->exits);
 }
 
@@ -181,9 +192,9 @@ static void look_twice(struct nl_layer *layer, struct nl_sight *sight)
     cleanup_error struct nl_error *ignored = NULL;
     struct nl_look looks[2] = {0};
 
-    take_look(layer, &looks[0]);
+    take_look(layer, sight->until, &looks[0]);
     if (nl_sleep(LOOK_APART_S, NULL) == 0) {
-        take_look(layer, &looks[1]);
+        take_look(layer, sight->until, &looks[1]);
         /* libvirt learns of its QEMU's end later than those who talked to its guest. */
         if (nl_watch_glance(layer, sight, &ignored) == 0 || !sight->kind)
             nl_watch_compare(looks, sight);
@@ -207,24 +218,61 @@ static void look_outward(struct nl_layer *layer, struct nl_sight *sight)
         nl_watch_glance(outer, sight, &ignored);
 }
 
-/* STARTED: its guest has run. Before that the fault is not in it, but it may be further out. */
-static void judge(struct nl_layer *layer, bool started, struct nl_sight *sight)
+/* STARTED: its guest has run. Before that the fault is not in it, but it may be further out. LATE:
+   there is only time to see whether it has ended. */
+static void judge(struct nl_layer *layer, bool started, bool late, struct nl_sight *sight)
 {
+    nl_deadline soon = nl_deadline_in(JUDGE_LATE_S);
     cleanup_error struct nl_error *ignored = NULL;
 
     sight->layer = layer;
+    sight->until = nl_stack_deadline(layer->stack, JUDGE_S);
+    if (sight->until < soon)
+        sight->until = soon;
     if (layer->local && layer->link)
         set_sight(sight, "timeout", "its agent, a local process, does not answer");
+    else if (late)
+        nl_watch_glance(layer, sight, &ignored);
     else if (started && (nl_watch_glance(layer, sight, &ignored) == 0 || !sight->kind))
         look_twice(layer, sight);
     else if (!started && layer->index > 0)
         look_outward(layer, sight);
 }
 
-/* Whether the layer itself came to its end, and not what it runs for us, or our patience. */
-static bool is_lost(const struct nl_sight *sight)
+/* Whether the layer itself came to its end, and not what it runs for us, or our patience, which is
+   the run's when LATE. */
+static bool is_lost(const struct nl_sight *sight, bool late)
 {
+    if (late && strcmp(sight->kind, "timeout") == 0)
+        return false;
     return strcmp(sight->kind, "slow") != 0 && strcmp(sight->kind, "error") != 0;
+}
+
+/* What SIGHT's kind is called in a sentence. */
+static const char *condition(const struct nl_sight *sight)
+{
+    if (!strcmp(sight->kind, "error"))
+        return "in trouble";
+    return !strcmp(sight->kind, "timeout") ? "silent" : sight->kind;
+}
+
+/* Put what was seen into *ERR; LAYER was waited for. The layer that it is about is told apart from
+   the message, which calls it "it". */
+static void tell(const struct nl_layer *layer, const struct nl_sight *sight, struct nl_error **err)
+{
+    cleanup_free char *waited = NULL;
+
+    if (!sight->what)
+        return;
+    if (sight->layer == layer ||
+        asprintf(&waited, ", while %s was waited for", layer->spec->name) < 0)
+        waited = NULL;
+    /* The wait may have ended because a glance saw the same. */
+    if (!strcmp(nl_error_message(*err), sight->what))
+        nl_fail(err, NL_EXIT_LAB, "it is %s: %s%s", condition(sight), sight->what,
+                waited ? waited : "");
+    else
+        nl_wrap(err, "it is %s (%s)%s", condition(sight), sight->what, waited ? waited : "");
 }
 
 int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
@@ -234,23 +282,20 @@ int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
     cleanup_sight struct nl_sight sight = {0};
     struct nl_layer *found;
     json_t *tail;
+    bool late;
 
     if (nl_error_status(*err) == NL_EXIT_INTERRUPTED)
         return -1;
-    judge(layer, layer->domain && strcmp(phase, NL_PHASE_CREATE) != 0, &sight);
+    late = nl_stack_explain_late(layer->stack, err);
+    judge(layer, layer->domain && strcmp(phase, NL_PHASE_CREATE) != 0, late, &sight);
     if (!sight.kind)
-        sight.kind = kind;
+        sight.kind = late ? "timeout" : kind;
     found = sight.layer;
-    /* The wait may have ended because a glance saw the same. */
-    if (sight.what && !strstr(nl_error_message(*err), sight.what))
-        nl_wrap(err, "%s is %s (%s)", found->spec->name,
-                strcmp(sight.kind, "error") ? sight.kind : "in trouble", sight.what);
-    nl_wrap(err, "%s, phase %s", layer->spec->name, phase);
-    if (!strcmp(found->state, NL_LAYER_UP) && is_lost(&sight)) {
+    tell(layer, &sight, err);
+    if (!strcmp(found->state, NL_LAYER_UP) && is_lost(&sight, late)) {
         found->state = NL_LAYER_GONE;
         nl_document_layer_state(document, found->index, found->state);
     }
     tail = found->console ? nl_console_tail(found->console, CONSOLE_TAIL) : NULL;
-    nl_document_fail(document, found->spec->name, phase, sight.kind, *err, tail);
-    return -1;
+    return nl_stack_fail(layer->stack, found->spec->name, phase, sight.kind, tail, err);
 }

@@ -17,6 +17,7 @@ struct nl_sight {
     struct nl_layer *layer; /* whom it is about: the one asked for, or one further out */
     const char *kind;       /* "crashed", "gone", "hung", "slow": document.h's kinds of failure */
     char *what;             /* what was seen, a sentence */
+    nl_deadline until;      /* when looking ends; 0: no sooner than each look takes */
 };
 
 /* What one look at a guest finds. */
@@ -37,7 +38,9 @@ void nl_watch_compare(const struct nl_look looks[2], struct nl_sight *sight);
 /* A wait for LAYER in PHASE ended in *ERR: look for some seconds at which of the four it is, and
    put that into the error and the document. Without evidence of progress or death the answer says
    so. What it is where there is no guest yet to look at, and none further out has ended, the caller
-   knows: KIND. An interrupt is nobody's failure. Returns -1. */
+   knows: KIND. Where the run's own limit is over, that is told, and nothing looked for but an end.
+   Looking takes 15 s at most, and 3 s beyond the run's limit. An interrupt is nobody's failure.
+   Returns -1. */
 int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
                    struct nl_error **err);
 

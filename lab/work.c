@@ -103,11 +103,10 @@ int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, j
     json_object_set_new(arguments, "guest", guest);
     if (nl_link_ask(layer->link, "bench", arguments, deadline, result, err) == 0)
         return 0;
-    nl_wrap(err, "benchmark %s at %s", name, layer->spec->name);
+    nl_wrap(err, "benchmark %s", name);
     if (!has_answered(layer, deadline))
         return nl_watch_blame(layer, phase, "timeout", err);
-    nl_document_fail(layer->stack->document, layer->spec->name, phase, "refused", *err, NULL);
-    return -1;
+    return nl_stack_fail(layer->stack, layer->spec->name, phase, "refused", NULL, err);
 }
 
 static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_error **err)
@@ -205,7 +204,7 @@ static int run_command(struct nl_stack *stack, size_t index, struct nl_error **e
                         command->skip_codes, command->n_skip_codes, reply, *err);
     if (rc == 0)
         return 0;
-    nl_wrap(err, "command %s at %s", command->name, command->layer);
+    nl_wrap(err, "command %s", command->name);
     /* The agent said no (no such program): a result. Silence: the layer is lost. */
     if (has_answered(layer, deadline)) {
         nl_error_free(err);
@@ -236,6 +235,8 @@ static void blame_lost(struct nl_layer *layer, struct nl_error **err)
 {
     if (!nl_link_alive(layer->link) && !has_failed(layer->stack))
         nl_watch_blame(layer, "collect", "error", err);
+    else
+        nl_wrap(err, "%s", layer->spec->name);
 }
 
 /* What has changed since LAYER came up may be why something failed, such as a disk that has become

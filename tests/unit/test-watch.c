@@ -196,6 +196,74 @@ static void test_a_domain_that_ends_while_looked_at_is_gone(void **state)
     two_close(&two);
 }
 
+/* Each thing once: the layer and the phase are beside the message, and before it for who prints. */
+static void test_nothing_is_said_twice(void **state)
+{
+    static const char lost[] = "its domain ended by being destroyed, or by its guest's reset";
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_free char *expected = NULL;
+    const json_t *failure;
+    struct two two;
+
+    (void)state;
+    virSetErrorFunc(NULL, ignore_error);
+    two_open(&two, true);
+    nl_fail(&err, NL_EXIT_LAB, "%s", lost);
+    assert_int_equal(nl_watch_blame(&two.layers[0], "kernel", "timeout", &err), -1);
+    failure = nl_dig(nl_document_json(two.stack.document), "failure");
+    assert_true(asprintf(&expected, "it is gone: %s", lost) > 0);
+    assert_string_equal(nl_dig_string(failure, "message", ""), expected);
+    assert_string_equal(nl_dig_string(failure, "layer", ""), "L0");
+    free(expected);
+    assert_true(asprintf(&expected, "L0, phase kernel: it is gone: %s", lost) > 0);
+    assert_string_equal(nl_error_message(err), expected);
+    two_close(&two);
+}
+
+static void test_who_was_waited_for_is_told(void **state)
+{
+    cleanup_error struct nl_error *err = NULL;
+    const char *message;
+    struct two two;
+
+    (void)state;
+    virSetErrorFunc(NULL, ignore_error);
+    two_open(&two, true);
+    nl_fail(&err, NL_EXIT_LAB, "no answer");
+    assert_int_equal(nl_watch_blame(&two.layers[1], NL_PHASE_CREATE, "refused", &err), -1);
+    message = nl_error_message(err);
+    assert_non_null(strstr(message, "L0, phase create: it is gone (its domain ended"));
+    assert_non_null(strstr(message, "), while L1 was waited for: no answer"));
+    two_close(&two);
+}
+
+/* The run's own limit: told as such, at once, and no layer is given up for it. */
+static void test_the_runs_own_limit(void **state)
+{
+    cleanup_error struct nl_error *err = NULL;
+    int64_t begun = nl_now_ms();
+    const json_t *failure;
+    struct two two;
+
+    (void)state;
+    virSetErrorFunc(NULL, ignore_error);
+    two_open(&two, false);
+    two.scenario.timeouts.total_s = 12.5;
+    two.stack.deadline = nl_deadline_in(-1);
+    nl_fail(&err, NL_EXIT_LAB, "command x: no answer before its deadline");
+    nl_hint(&err, "boot_s is the wrong thing to change");
+    assert_int_equal(nl_watch_blame(&two.layers[0], "commands", "slow", &err), -1);
+    failure = nl_dig(nl_document_json(two.stack.document), "failure");
+    assert_string_equal(nl_dig_string(failure, "kind", ""), "timeout");
+    assert_string_equal(nl_dig_string(failure, "message", ""),
+                        "the run's own limit of 12.5 s was over: command x: no answer before its "
+                        "deadline");
+    assert_non_null(strstr(nl_dig_string(failure, "hint", ""), "--timeout"));
+    assert_string_equal(two.layers[0].state, NL_LAYER_UP);
+    assert_true(nl_now_ms() - begun < 5000);
+    two_close(&two);
+}
+
 static void test_an_interrupt_is_nobodys_failure(void **state)
 {
     cleanup_error struct nl_error *err = NULL;
@@ -222,6 +290,9 @@ int main(void)
         cmocka_unit_test(test_without_evidence_it_says_so),
         cmocka_unit_test(test_a_failed_create_is_blamed_on_who_died),
         cmocka_unit_test(test_a_domain_that_ends_while_looked_at_is_gone),
+        cmocka_unit_test(test_nothing_is_said_twice),
+        cmocka_unit_test(test_who_was_waited_for_is_told),
+        cmocka_unit_test(test_the_runs_own_limit),
         cmocka_unit_test(test_an_interrupt_is_nobodys_failure),
     };
 
