@@ -296,6 +296,55 @@ static int follow(struct run *run, int signals, bool *timed_out)
     return status;
 }
 
+/* The first bytes of the program, as text that ends; empty where it cannot be read. */
+static void read_start(const struct run *run, char *start, size_t size)
+{
+    cleanup_close int folder =
+        open(run->directory ? run->directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cleanup_close int fd = folder < 0 ? -1 : openat(folder, run->argv[0], O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, start, size - 1);
+
+    start[n > 0 ? n : 0] = '\0';
+}
+
+/* The kernel says "No such file" also of what a program that is there needs to start. */
+static int fail_to_find(const struct run *run, struct agent_error *error)
+{
+    const char *name = run->argv[0];
+    char start[256];
+
+    if (run->directory && access(run->directory, X_OK) < 0)
+        return agent_fail(error, NULL, "cannot run %s: there is no folder %s", name,
+                          run->directory);
+    if (!strchr(name, '/'))
+        return agent_fail(error, NULL, "cannot run %s: there is no program of that name", name);
+    read_start(run, start, sizeof(start));
+    if (memcmp(start, "\177ELF", 4) == 0)
+        return agent_fail(error,
+                          "link it statically (gcc -static), or run it in a layer that has the "
+                          "libraries: a leaf has none",
+                          "cannot run %s: the file is there, but not the dynamic loader that it "
+                          "was linked for",
+                          name);
+    if (strncmp(start, "#!", 2) == 0)
+        return agent_fail(error, "a leaf has busybox: #!/bin/sh",
+                          "cannot run %s: the file is there, but not its interpreter %.*s", name,
+                          (int)strcspn(start + 2, "\n"), start + 2);
+    return agent_fail(error,
+                      "paths are the layer's own; a scenario's command takes files along by "
+                      "\"files\"",
+                      "cannot run %s: there is no such file", name);
+}
+
+static int fail_to_run(const struct run *run, int why, struct agent_error *error)
+{
+    if (why == ENOENT)
+        return fail_to_find(run, error);
+    return agent_fail(
+        error, why == EACCES ? "make it executable (chmod +x) before it is taken along" : NULL,
+        "cannot run %s: %s", run->argv[0], strerror(why));
+}
+
 static json_t *describe(const struct run *run, int status, bool timed_out, double seconds)
 {
     return json_pack(
@@ -331,7 +380,7 @@ int agent_exec(const json_t *request, json_t **result, struct agent_error *error
     /* Closed by a successful exec, so this does not wait for the program. */
     if (read(run.report_fd, &why, sizeof(why)) == sizeof(why)) {
         waitpid(run.pid, NULL, 0);
-        return agent_fail(error, NULL, "cannot run %s: %s", run.argv[0], strerror(why));
+        return fail_to_run(&run, why, error);
     }
     int status = follow(&run, signals, &timed_out);
     *result = describe(&run, status, timed_out, (double)(agent_now_ms() - begun) / 1000);

@@ -216,14 +216,16 @@ static json_t *copied(const json_t *object, const char *key)
 /* The verdict of a command was given when it ran. */
 static json_t *command_check(const json_t *command)
 {
-    return json_pack("{s:o, s:o, s:s, s:o, s:s, s:o, s:o}", "name",
-                     json_sprintf("command-%s", nl_dig_string(command, "name", "unnamed")), "layer",
-                     copied(command, "layer"), "verdict",
-                     nl_dig_string(command, "verdict", "error"), "explanation",
-                     json_sprintf("The command \"%s\" of the scenario exits with 0.",
-                                  nl_dig_string(command, "name", "unnamed")),
-                     "hint", "read its output in the document, under \"commands\"", "seconds",
-                     copied(command, "seconds"), "message", copied(command, "message"));
+    return json_pack(
+        "{s:o, s:o, s:s, s:o, s:s, s:o, s:o}", "name",
+        json_sprintf("command-%s", nl_dig_string(command, "name", "unnamed")), "layer",
+        copied(command, "layer"), "verdict", nl_dig_string(command, "verdict", "error"),
+        "explanation",
+        json_sprintf("The command \"%s\" of the scenario exits with 0.",
+                     nl_dig_string(command, "name", "unnamed")),
+        "hint",
+        nl_dig_string(command, "hint", "read its output in the document, under \"commands\""),
+        "seconds", copied(command, "seconds"), "message", copied(command, "message"));
 }
 
 /* Commands of the scenario that were never run, because the run did not get that far. */

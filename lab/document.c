@@ -380,6 +380,8 @@ void nl_document_command(struct nl_document *document, const char *name, const c
             put(document, command, copied[i], json_incref(json_object_get(reply, copied[i])));
     put(document, command, "verdict", json_string(verdict));
     put(document, command, "message", message ? message : json_null());
+    if (err && nl_error_hint(err))
+        put(document, command, "hint", nl_document_text(nl_error_hint(err)));
     append(document, json_object_get(document->root, "commands"), command);
 }
 

@@ -28,6 +28,11 @@ struct virt_call {
     int numbers[2];
 };
 
+/* For L0 what is below is this machine. */
+#define NO_MEMORY                                                                                  \
+    "make this layer smaller (memory_mib in the scenario, --memory LN=SIZE), or what is below it " \
+    "larger"
+
 /* Explanations of libvirt's refusals that users meet. */
 static const struct {
     const char *match;
@@ -40,8 +45,8 @@ static const struct {
     {"Cannot check QEMU binary", "the layer's `qemu` does not exist in the layer below"},
     {"Failed to start QEMU binary", "the layer's `qemu` is no QEMU that runs in the layer below"},
     {"UNIX socket path", "use a shorter run folder: set NESTLAB_RUNS to a short absolute path"},
-    {"Cannot allocate memory", "give the layer below more memory (`--memory LN=...`)"},
-    {"cannot set up guest memory", "give the layer below more memory (`--memory LN=...`)"},
+    {"Cannot allocate memory", NO_MEMORY},
+    {"cannot set up guest memory", NO_MEMORY},
     {"unsupported configuration: Emulator", "this QEMU cannot run that type of domain there"},
     {"is not available", "KVM is not usable in the layer below: see its kernel log"},
 };
