@@ -15,7 +15,7 @@ declare -gA _nestlab_options=(
     [shell]="--run --print --timeout"
     [console]="--run --lines --no-follow"
     [down]="--all --force --run"
-    [doctor]="--json --in"
+    [doctor]="--json --in --store"
     [gc]="--dry-run --json --store"
     [build]="--refresh --json --store"
     [validate]="--json $_nestlab_scenario_options"
@@ -25,7 +25,7 @@ declare -gA _nestlab_options=(
 
 # Short options that take a value, by command: what follows one is no operand.
 declare -gA _nestlab_short_with_value=(
-    [run]=os [up]=os [shell]=rt [console]=rn [down]=r [doctor]=i [gc]=s [build]=s
+    [run]=os [up]=os [shell]=rt [console]=rn [down]=r [doctor]=is [gc]=s [build]=s
 )
 
 # _nestlab_program WORD: the program that is being completed, as a path.

@@ -10,6 +10,7 @@
 
 struct doctor_args {
     const char *layer;
+    const char *store;
     const char *operand; /* a stack with --in, else a URI; NULL: this machine */
     bool json;
 };
@@ -19,6 +20,7 @@ enum { KEY_JSON = 'j', KEY_IN = 'i' };
 static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "Print JSON: what was gathered, and how it is judged", 0},
     {"in", KEY_IN, "LN", 0, "Look inside layer LN of a kept stack: STACK, or the only one", 0},
+    NL_OPTION_STORE,
     {0},
 };
 
@@ -32,6 +34,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_IN:
         args->layer = arg;
+        return 0;
+    case 's':
+        args->store = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (args->operand)
@@ -50,7 +55,7 @@ static int look(const struct doctor_args *args, json_t **gathered, struct nl_err
     if (args->layer)
         return nl_doctor_layer(args->layer, args->operand, gathered, err);
     return args->operand ? nl_doctor_uri(args->operand, gathered, err)
-                         : nl_doctor_machine(gathered, err);
+                         : nl_doctor_machine(args->store, gathered, err);
 }
 
 int nl_cmd_doctor(int argc, char **argv)

@@ -27,9 +27,11 @@
 
 static json_t *new_gathered(const char *kind, const char *name)
 {
+    /* A URI may be no UTF-8. */
+    json_t *text = json_string(name);
+
     return json_pack("{s:i, s:s, s:{s:s, s:o}, s:{}}", "doctor", 1, "version", NL_VERSION,
-                     "subject", "kind", kind, "name",
-                     json_string(name) ? json_string(name) : json_null(), "unknown");
+                     "subject", "kind", kind, "name", text ? text : json_null(), "unknown");
 }
 
 /* Keep VALUE (consumed) as the part PART, or why there is none. */
@@ -124,16 +126,22 @@ static json_t *look_at_builder(void)
     return json_pack("{s:s?, s:s?}", "path", path, "error", err ? nl_error_message(err) : NULL);
 }
 
-static json_t *look_at_lab(const struct nl_rundir *rundir, const struct nl_error *no_rundir)
+static json_t *look_at_lab(const struct nl_rundir *rundir, const struct nl_error *no_rundir,
+                           const char *given_store)
 {
     cleanup_error struct nl_error *err = NULL;
     cleanup_free char *runs = rundir ? strdup(nl_rundir_path(rundir)) : NULL;
-    cleanup_free char *store = NULL;
+    cleanup_free char *store = given_store ? realpath(given_store, NULL) : NULL;
     json_t *images;
 
     if (runs && strrchr(runs, '/'))
         *strrchr(runs, '/') = '\0';
-    images = nl_store_default_path(&store, &err) < 0 ? json_null() : look_at_images(store);
+    /* A store that is not there yet is named as it was given. */
+    if (given_store && !store)
+        store = strdup(given_store);
+    else if (!given_store)
+        nl_store_default_path(&store, &err);
+    images = store ? look_at_images(store) : json_null();
     return json_pack("{s:s?, s:s?, s:s?, s:s?, s:o, s:o}", "runs", runs, "runs_error",
                      no_rundir ? nl_error_message(no_rundir) : NULL, "store", store, "store_error",
                      err ? nl_error_message(err) : NULL, "images", images, "builder",
@@ -163,7 +171,7 @@ static void look_at_libvirt(const struct nl_rundir *rundir, const struct nl_erro
     keep(gathered, "libvirt", told, err);
 }
 
-int nl_doctor_machine(json_t **gathered, struct nl_error **err)
+int nl_doctor_machine(const char *store, json_t **gathered, struct nl_error **err)
 {
     cleanup_error struct nl_error *no_rundir = NULL;
     cleanup_error struct nl_error *no_agent = NULL;
@@ -173,7 +181,7 @@ int nl_doctor_machine(json_t **gathered, struct nl_error **err)
     json_t *lab;
 
     nl_rundir_create("doctor", &rundir, &no_rundir);
-    lab = look_at_lab(rundir, no_rundir);
+    lab = look_at_lab(rundir, no_rundir, store);
     keep(all, "lab", lab, NULL);
     if (nl_store_find_program("nestlab-agent", &agent, &no_agent) == 0) {
         ask_agent_here(agent, json_object_get(all, "lab"), all);

@@ -15,7 +15,8 @@
 /* Each gives an object with "subject" and what could be learned; what could not is named in
    "unknown" with its reason. They fail only where nothing at all can be looked at, or on an
    interrupt. Nothing is changed, and nothing is left behind. */
-int nl_doctor_machine(json_t **gathered, struct nl_error **err);
+/* STORE: the folder of the image store; NULL: the default. */
+int nl_doctor_machine(const char *store, json_t **gathered, struct nl_error **err);
 /* LAYER of the kept stack STACK (an id or its beginning; NULL: the only one). */
 int nl_doctor_layer(const char *layer, const char *stack, json_t **gathered, struct nl_error **err);
 int nl_doctor_uri(const char *uri, json_t **gathered, struct nl_error **err);

@@ -50,8 +50,12 @@ cat >"$work/local.json" <<'EOF'
   "commands": [
     {"name": "auto", "layer": "L0", "files": ["inner.sh"], "timeout_s": 400,
      "argv": ["sh", "./inner.sh", "auto", "scenarios/nested-boot.json"]},
+    {"name": "doctor", "layer": "L0", "timeout_s": 100,
+     "argv": ["/root/nestlab/build/nestlab", "doctor", "--store", "/root/nestlab/store"]},
     {"name": "off", "layer": "L0", "timeout_s": 100,
-     "argv": ["sh", "-c", "modprobe -r kvm_amd && modprobe kvm_amd nested=0 && /root/nestlab/build/nestlab run --l0 local --store /root/nestlab/store /root/nestlab/scenarios/single.json 2>&1"]}
+     "argv": ["sh", "-c", "modprobe -r kvm_amd && modprobe kvm_amd nested=0 && /root/nestlab/build/nestlab run --l0 local --store /root/nestlab/store /root/nestlab/scenarios/single.json 2>&1"]},
+    {"name": "doctor-off", "layer": "L0", "timeout_s": 100,
+     "argv": ["/root/nestlab/build/nestlab", "doctor", "--store", "/root/nestlab/store"]}
   ],
   "timeouts": {"total_s": 900}
 }
@@ -60,8 +64,14 @@ run local "$work/local.json"
 expect_json local '.commands[0] | .exit == 0 and (.stdout | contains("L0 is this machine"))' \
     "auto takes the machine as L0, and the run passes"
 expect_json local '.commands[0].stdout | contains("PASSED")' "it says so"
-expect_json local '.commands[1] | .exit == 3 and (.stdout | contains("nested=0"))' \
+expect_json local '.commands[1] | .exit == 0 and (.stdout | contains("local     yes"))' \
+    "the doctor says the same"
+expect_json local '.commands[1].stdout | test("ok +kvm-guest") and test("ok +nested ") and test("ok +images")' \
+    "and why"
+expect_json local '.commands[2] | .exit == 3 and (.stdout | contains("nested=0"))' \
     "a local L0 without nesting is refused with its reason"
+expect_json local '.commands[3].stdout | test("missing +nested +kvm_amd has nested=0") and contains("local     no")' \
+    "which the doctor names, with its repair"
 [ "$problems" -eq 0 ] || jq -r '.commands[].stdout' "$work/local/document.json" | tail -n 40
 expect_nothing_left
 finish
