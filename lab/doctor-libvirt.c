@@ -187,9 +187,10 @@ static json_t *available_memory(virConnectPtr conn)
     static const char *const counted[] = {VIR_NODE_MEMORY_STATS_FREE, VIR_NODE_MEMORY_STATS_BUFFERS,
                                           VIR_NODE_MEMORY_STATS_CACHED};
     virNodeMemoryStats stats[16];
-    int n = sizeof(stats) / sizeof(stats[0]);
     unsigned long long available = 0;
+    int n = 0;
 
+    /* The first call only counts them: the second wants their exact number. */
     if (virNodeGetMemoryStats(conn, VIR_NODE_MEMORY_STATS_ALL_CELLS, NULL, &n, 0) < 0 ||
         n > (int)(sizeof(stats) / sizeof(stats[0])) ||
         virNodeGetMemoryStats(conn, VIR_NODE_MEMORY_STATS_ALL_CELLS, stats, &n, 0) < 0)
