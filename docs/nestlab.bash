@@ -16,7 +16,7 @@ declare -gA _nestlab_options=(
     [console]="--run --lines --no-follow"
     [down]="--all --force --run"
     [doctor]="--json --in --store"
-    [gc]="--dry-run --json --store"
+    [gc]="--dry-run --images --older-than --json --store"
     [build]="--refresh --json --store"
     [validate]="--json $_nestlab_scenario_options"
     [report]="--text --junit --check"
@@ -100,7 +100,7 @@ _nestlab_value()
     --min-severity) mapfile -t COMPREPLY < <(compgen -W "ok harmless warning error" -- "$cur") ;;
     --explain) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_rules "$program")" -- "$cur") ;;
     --l0) mapfile -t COMPREPLY < <(compgen -W "emulated local auto" -- "$cur") ;;
-    --depth | --timeout | --lines) ;;
+    --depth | --timeout | --lines | --older-than) ;;
     --kernel) _nestlab_assignment file ;;
     --qemu) _nestlab_assignment file ;;
     --modules) _nestlab_assignment folder ;;
@@ -134,8 +134,8 @@ _nestlab_scan()
         --run=*) id=${word#*=} ;;
         --*=*) ;;
         --out | --store | --l0 | --depth | --timeout | --kernel | --modules | --kernel-arg | --deb | \
-            --qemu | --machine | --cpu | --memory | --vcpus | --lines | --junit | --in | --rules | \
-            --min-severity | --explain) ((++i)) ;;
+            --qemu | --machine | --cpu | --memory | --vcpus | --lines | --older-than | --junit | --in | \
+            --rules | --min-severity | --explain) ((++i)) ;;
         --*) ;;
         -[a-z]) [[ ${_nestlab_short_with_value[$command]-} != *"${word#-}"* ]] || ((++i)) ;;
         -?*) ;;

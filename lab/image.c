@@ -11,14 +11,18 @@
 #include "store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #define BUILD_TIMEOUT_S 3600.0
 #define BUILD_GRACE_S 9.0
 #define ANSWER_LIMIT 65536
+/* Removing images takes no longer. */
+#define LOCK_S 60.0
 
 char *nl_store_name(const struct nl_store *store, const char *format, ...)
 {
@@ -195,6 +199,7 @@ void nl_image_free(struct nl_image **image)
     free(i->scratch);
     free(i->kernel_release);
     json_decref(i->about);
+    nl_cleanup_closep(&i->hold);
     free(i);
     *image = NULL;
 }
@@ -219,6 +224,18 @@ static int find_file(const struct nl_store *store, const char *digest, const cha
                    store->path, digest);
 }
 
+/* It is in use from now on, and as long as this process holds the descriptor: for
+   nl_store_collect(). In somebody else's store the time of its use cannot be set. */
+static int hold(const struct nl_store *store, const char *digest)
+{
+    cleanup_free char *folder = nl_store_name(store, "images/%s", digest);
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd >= 0 && (futimens(fd, NULL) == 0 || errno == EPERM || errno == EACCES))
+        flock(fd, LOCK_SH | LOCK_NB);
+    return fd;
+}
+
 static int load_image(const struct nl_store *store, const char *digest, struct nl_image **result,
                       struct nl_error **err)
 {
@@ -229,12 +246,14 @@ static int load_image(const struct nl_store *store, const char *digest, struct n
 
     if (!image || !about)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    image->hold = -1;
     image->about = json_load_file(about, 0, &why);
     if (!image->about || json_unpack_ex(image->about, &why, 0, "{s:s, s:s}", "recipe", &recipe,
                                         "kernel_release", &release) < 0) {
         nl_fail(err, NL_EXIT_LAB, "%s: %s", about, why.text);
         return nl_hint(err, "the store is damaged; remove that folder to have it made again");
     }
+    image->hold = hold(store, digest);
     image->recipe = strdup(recipe);
     image->digest = strdup(digest);
     image->kernel_release = strdup(release);
@@ -319,9 +338,11 @@ int nl_image_ensure(struct nl_store *store, const struct nl_image_request *reque
 {
     cleanup_plan struct nl_plan *plan = NULL;
     cleanup_free char *digest = NULL;
+    cleanup_close int lock = -1;
     bool there;
 
-    if (nl_plan_make(store, request, &plan, err) < 0)
+    if (nl_store_lock(store, false, nl_deadline_in(LOCK_S), &lock, err) < 0 ||
+        nl_plan_make(store, request, &plan, err) < 0)
         return -1;
     there = plan && nl_entry_exists(store, plan->image);
     if (built)

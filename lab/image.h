@@ -38,6 +38,7 @@ struct nl_image {
     char *scratch; /* qcow2 with an empty ext4 file system, for disk benchmarks; NULL: none */
     char *kernel_release; /* as uname -r will say */
     json_t *about; /* image.json: recipe, digest, parent digests, package versions, sizes, times */
+    int hold;      /* a descriptor with a lock that keeps it in the store, or -1 */
 };
 
 /* Open (and make, with its keys) the store at PATH; NULL: the default under $XDG_CACHE_HOME or
@@ -70,7 +71,14 @@ void nl_image_free(struct nl_image **image);
 /* Names of all recipes, NULL-terminated, the caller's. */
 int nl_store_recipes(struct nl_store *store, char ***names, struct nl_error **err);
 
-/* Remove what interrupted builds left in tmp/, and nothing that a live process holds. */
+/* Remove images, and layers of them, that no recipe of today comes to and that were not used for
+   OLDER_S seconds; never one that a run holds. REMOVED gets [{"image": digest, "what": recipe or
+   layer, "unused_days", "bytes"}], after a failure too. DRY_RUN only reports. */
+int nl_store_collect(struct nl_store *store, double older_s, bool dry_run, json_t **removed,
+                     struct nl_error **err);
+
+/* Remove what interrupted builds left in tmp/ and killed runs in warm/, and nothing that a live
+   process holds. */
 int nl_store_clean(struct nl_store *store, struct nl_error **err);
 
 #endif

@@ -72,7 +72,8 @@ static int check_images(const struct request *request, struct nl_error **err)
     json_t *layer;
     size_t i;
 
-    if (nl_data_path("images", &folder, err) < 0 || nl_recipe_names(folder, &recipes, err) < 0)
+    if (nl_data_path("images", &folder, err) < 0 || nl_recipe_names(folder, &recipes, err) < 0 ||
+        !recipes)
         return -1;
     json_array_foreach(nl_dig(request->json, "layers"), i, layer)
     {
@@ -136,7 +137,7 @@ static int check_benchmarks(const struct request *request, struct nl_error **err
     /* "all" is no array. */
     if (!json_is_array(wanted))
         return 0;
-    if (known_benchmarks(&names, err) < 0)
+    if (known_benchmarks(&names, err) < 0 || !names)
         return -1;
     json_array_foreach(wanted, i, name)
     {
@@ -205,7 +206,7 @@ static int check_without(const struct request *request, const json_t *rules, str
     json_t *name;
     size_t i;
 
-    if (names_of(rules, &names, err) < 0)
+    if (names_of(rules, &names, err) < 0 || !names)
         return -1;
     json_array_foreach(nl_dig(request->json, "without_checks"), i, name)
     {

@@ -47,13 +47,13 @@ struct nl_stack {
     struct nl_store *store;
     struct nl_rundir *rundir;
     struct nl_document *document;
-    char *out;          /* folder for the report, consoles and logs */
-    bool local;         /* L0 is this very machine */
-    bool kvm;           /* the outermost guest runs under KVM */
-    virConnectPtr base; /* qemu:///embed */
-    int *port_holders;  /* descriptors that keep the ports ours, or NULL */
-    char *known_hosts;  /* file that pins the host key of every port of this stack */
-    char *boot_disk;    /* read-only disk with every inner layer's kernel and initrd */
+    char *out;              /* folder for the report, consoles and logs */
+    bool local;             /* L0 is this very machine */
+    bool kvm;               /* the outermost guest runs under KVM */
+    virConnectPtr base;     /* qemu:///embed */
+    int *port_holders;      /* descriptors that keep the ports ours, or NULL */
+    char *known_hosts;      /* file that pins the host key of every port of this stack */
+    char *boot_disk;        /* read-only disk with every inner layer's kernel and initrd */
     struct nl_meter *meter; /* NULL: nothing is metered */
     struct nl_layer *layers;
     size_t n_layers;

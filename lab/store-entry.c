@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -238,6 +239,29 @@ static int clean_one(const char *tmp, const char *name, struct nl_error **err)
     return rc;
 }
 
+/* warm/KEY.PID of a process that is no more: what it had not finished. */
+static int clean_warm(const struct nl_store *store, struct nl_error **err)
+{
+    cleanup_free char *warm = nl_store_name(store, "warm");
+    cleanup_closedir DIR *dir = warm ? opendir(warm) : NULL;
+    struct dirent *item;
+
+    while (dir && (item = readdir(dir)) != NULL) {
+        const char *dot = strrchr(item->d_name, '.');
+        cleanup_free char *folder = NULL;
+        char *end = NULL;
+        long pid = dot && dot > item->d_name ? strtol(dot + 1, &end, 10) : 0;
+
+        if (pid <= 0 || *end || (kill((pid_t)pid, 0) == 0 || errno != ESRCH))
+            continue;
+        if (asprintf(&folder, "%s/%s", warm, item->d_name) < 0)
+            return nl_fail(err, NL_EXIT_LAB, "out of memory");
+        if (nl_remove_tree(folder, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int nl_store_clean(struct nl_store *store, struct nl_error **err)
 {
     cleanup_free char *tmp = nl_store_name(store, "tmp");
@@ -252,5 +276,5 @@ int nl_store_clean(struct nl_store *store, struct nl_error **err)
         if (clean_one(tmp, item->d_name, err) < 0)
             return -1;
     }
-    return 0;
+    return clean_warm(store, err);
 }

@@ -5,6 +5,7 @@
  * no password is needed anywhere.
  */
 #include "store.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,9 +69,33 @@ static int public_half(const char *path, char **text, struct nl_error **err)
     return n < 0 ? nl_fail(err, NL_EXIT_LAB, "out of memory") : 0;
 }
 
+/* ssh refuses a key that others can read, and rightly: it is made private again, and that is told.
+ */
+static int keep_private(const char *path, struct nl_error **err)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0)
+        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot look at the SSH key %s", path);
+    if ((st.st_mode & 077) == 0)
+        return 0;
+    if (chmod(path, 0600) < 0) {
+        nl_fail_errno(err, NL_EXIT_LAB, errno,
+                      "others can read the SSH key %s, and it cannot be "
+                      "made private",
+                      path);
+        return nl_hint(err, "let its owner do `chmod 600`, or use a store of your own (--store)");
+    }
+    nl_progress_note("others could read the SSH key %s (mode %04o): made it private", path,
+                     (unsigned)st.st_mode & 07777);
+    return 0;
+}
+
 static int load_key(const char *path, char **public_text, struct nl_error **err)
 {
     if (access(path, F_OK) < 0 && make_key(path, err) < 0)
+        return -1;
+    if (keep_private(path, err) < 0)
         return -1;
     return public_half(path, public_text, err);
 }

@@ -62,6 +62,11 @@ void nl_entry_end(struct nl_entry **entry);
 #define NL_ENTRY_OUTSIDE "outside"
 #define NL_ENTRY_OUTSIDE_PREFIX "nestlab-build-"
 
+/* Lock the whole store: ALONE for removing entries, else for looking one up or making it, so that
+   none is removed meanwhile. LOCK gets a descriptor to close. */
+int nl_store_lock(const struct nl_store *store, bool alone, nl_deadline deadline, int *lock,
+                  struct nl_error **err);
+
 /* Remove a folder and everything in it; what is not there is removed already. */
 int nl_remove_tree(const char *path, struct nl_error **err);
 

@@ -2,6 +2,7 @@
  * test-image.c - the image store, recipes, digests and module order, without building anything.
  */
 #include "bzimage.h"
+#include "dig.h"
 #include "folders.h"
 #include "image-plan.h"
 #include "kernel-files.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <utime.h>
 
 #include <cmocka.h>
@@ -671,6 +673,112 @@ static void a_finished_image_needs_no_builder(void **state)
     nl_store_close(&store);
 }
 
+/* An entry last used DAYS ago, made of what ABOUT names. */
+static void put_entry(const char *digest, const char *about, int days)
+{
+    const time_t then = time(NULL) - days * 86400;
+    const struct utimbuf times = {then, then};
+
+    put(name("old/images/%s/image.json", digest), about);
+    assert_int_equal(utime(name("old/images/%s", digest), &times), 0);
+}
+
+static bool is_there(const char *digest)
+{
+    return access(name("old/images/%s", digest), F_OK) == 0;
+}
+
+static void images_nobody_needs_are_removed(void **state)
+{
+    struct nl_store *store = open_store("old");
+    struct nl_image_request request = {.recipe = "plain"};
+    cleanup_plan struct nl_plan *plan = NULL;
+    cleanup_image struct nl_image *held = NULL;
+    cleanup_json json_t *would = NULL, *removed = NULL, *rest = NULL, *none = NULL;
+    const time_t then = time(NULL) - 100 * 86400;
+    const struct utimbuf times = {then, then};
+
+    (void)state;
+    put_resolved(store, "plain", "7");
+    plan = plan_for(store, &request);
+    put_image(store, plan->image);
+    assert_int_equal(nl_image_ensure(store, &request, false, &held, NULL, NULL), 0);
+    put_entry("unused", "{\"recipe\": \"mine\", \"layers\": {\"system\": \"over\"}}", 40);
+    put_entry("over", "{\"layer\": \"system\", \"over\": \"under\"}", 90);
+    put_entry("under", "{\"layer\": \"debian\"}", 90);
+    put_entry("used", "{\"recipe\": \"mine\", \"layers\": {\"debian\": \"shared\"}}", 20);
+    put_entry("shared", "{\"layer\": \"debian\"}", 90);
+    assert_int_equal(utime(name("old/images/%s", plan->image), &times), 0);
+
+    assert_int_equal(nl_store_collect(store, 30 * 86400, true, &would, NULL), 0);
+    assert_int_equal(json_array_size(would), 3);
+    assert_true(is_there("unused"));
+    assert_int_equal(nl_store_collect(store, 30 * 86400, false, &removed, NULL), 0);
+    assert_int_equal(json_array_size(removed), 3);
+    /* Nothing goes before what is made of it. */
+    assert_string_equal(nl_dig_string(json_array_get(removed, 0), "image", ""), "unused");
+    assert_string_equal(nl_dig_string(json_array_get(removed, 1), "image", ""), "over");
+    assert_true(nl_dig_number(json_array_get(removed, 0), "bytes", 0) > 0);
+    assert_false(is_there("unused") || is_there("over") || is_there("under"));
+    assert_true(is_there("used") && is_there("shared") && is_there(plan->image));
+
+    /* No recipe comes to it any more, but a run holds it. */
+    assert_int_equal(unlink(name("old/resolved/plain.json")), 0);
+    assert_int_equal(nl_store_collect(store, 0, false, &rest, NULL), 0);
+    assert_true(is_there(plan->image));
+    assert_false(is_there("used"));
+    nl_image_free(&held);
+    assert_int_equal(nl_store_collect(store, 0, false, &none, NULL), 0);
+    assert_false(is_there(plan->image));
+    nl_store_close(&store);
+}
+
+static void a_store_in_use_is_not_collected(void **state)
+{
+    cleanup_store struct nl_store *store = open_store("busy");
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_json json_t *removed = NULL;
+    cleanup_close int lock = -1;
+
+    (void)state;
+    assert_int_equal(nl_store_lock(store, false, nl_deadline_in(1), &lock, NULL), 0);
+    assert_int_equal(nl_store_collect(store, 0, false, &removed, &err), -1);
+    assert_non_null(strstr(nl_error_message(err), "another nestlab is using the store"));
+}
+
+static void warm_leftovers_go_with_their_process(void **state)
+{
+    cleanup_store struct nl_store *store = open_store("warm");
+    pid_t dead = fork();
+
+    (void)state;
+    if (dead == 0)
+        _exit(0);
+    waitpid(dead, NULL, 0);
+    put(name("warm/warm/abc.%d/x.xml", (int)dead), "x");
+    put(name("warm/warm/abc.%d/x.xml", (int)getpid()), "x");
+    put(name("warm/warm/abc/x.xml"), "x");
+    assert_int_equal(nl_store_clean(store, NULL), 0);
+    assert_int_equal(access(name("warm/warm/abc.%d", (int)dead), F_OK), -1);
+    assert_int_equal(access(name("warm/warm/abc.%d", (int)getpid()), F_OK), 0);
+    assert_int_equal(access(name("warm/warm/abc"), F_OK), 0);
+}
+
+static void a_key_that_others_can_read_is_made_private(void **state)
+{
+    struct nl_store *store = open_store("open");
+    cleanup_free char *key = strdup(nl_store_client_key(store));
+    struct stat st;
+
+    (void)state;
+    nl_store_close(&store);
+    assert_int_equal(chmod(key, 0644), 0);
+    store = open_store("open");
+    assert_int_equal(stat(key, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    nl_store_close(&store);
+}
+
 static void a_damaged_image_is_reported(void **state)
 {
     cleanup_store struct nl_store *store = open_store("damaged");
@@ -758,6 +866,10 @@ int main(void)
         cmocka_unit_test(the_second_of_two_makers_waits),
         cmocka_unit_test(cleaning_spares_the_living),
         cmocka_unit_test(a_finished_image_needs_no_builder),
+        cmocka_unit_test(images_nobody_needs_are_removed),
+        cmocka_unit_test(a_store_in_use_is_not_collected),
+        cmocka_unit_test(warm_leftovers_go_with_their_process),
+        cmocka_unit_test(a_key_that_others_can_read_is_made_private),
         cmocka_unit_test(a_damaged_image_is_reported),
         cmocka_unit_test(modules_come_after_what_they_need),
         cmocka_unit_test(a_module_that_is_nowhere_is_an_error),
