@@ -150,7 +150,8 @@ char *nl_fault_boot_names(const struct nl_layer *layer)
         const struct nl_fault *fault = nl_fault_find(spec->fault);
         cleanup_free char *before = names;
 
-        if (!fault || fault->moment != NL_FAULT_INIT || strcmp(spec->layer, layer->spec->name)) {
+        if (!fault || fault->moment != NL_FAULT_INIT ||
+            strcmp(spec->layer, layer->spec->name) != 0) {
             before = NULL;
             continue;
         }
