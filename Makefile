@@ -144,6 +144,29 @@ $(BUILD)/tests/unit/test-%: $(BUILD)/tests/unit/test-%.o $(BUILD)/libnestlab.a
 .SECONDARY: $(TESTS:%=%.o)
 tests: $(TESTS)
 
+# Instrumented, so in a build folder of their own. `make fuzz FUZZERS=rules FUZZ_SECONDS=60`.
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz-*.c)
+FUZZ_CFLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=all
+.PHONY: fuzz fuzzers
+fuzz: ## run every fuzzer for FUZZ_SECONDS (default 600)
+	@$(MAKE) --no-print-directory -s -j2 BUILD=build/fuzz CC=clang CFLAGS='$(FUZZ_CFLAGS)' fuzzers
+	@BUILD=build/fuzz tests/fuzz/run $(FUZZERS)
+
+fuzzers: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/%)
+
+$(BUILD)/tests/fuzz/%.o: tests/fuzz/%.c
+	@mkdir -p $(@D)
+	$(SAY) "  CC    $@"
+	$(Q)$(CC) $(COMMON) $(LAB_CFLAGS) $(CFLAGS) -MMD -MP -Ilab -Iagents -c -o $@ $<
+
+$(BUILD)/fuzz-agent: $(BUILD)/tests/fuzz/fuzz-agent.o \
+		$(filter-out $(BUILD)/agents/main.o,$(AGENT_OBJ))
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ -ljansson -lm -lpthread
+
+$(BUILD)/fuzz-%: $(BUILD)/tests/fuzz/fuzz-%.o $(BUILD)/libnestlab.a
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LAB_LDLIBS)
+
 format: ## format all C sources
 	clang-format -i $(ALL_C)
 

@@ -40,6 +40,7 @@ static const char *const states[] = {NL_LAYER_UP, NL_LAYER_FAILED, NL_LAYER_NOT_
 static const char *const verdicts[] = {"pass", "fail", "error", "skip", NULL};
 static const char *const statuses[] = {"passed", "failed", "error", "interrupted", NULL};
 static const char *const estimates[] = {"mode", "median", "median of all", NULL};
+static const char *const severities[] = {"ok", "harmless", "warning", "error", NULL};
 static const char *const moments[] = {"created", "ready", "end", NULL};
 
 static const struct shape text = {NULL, STRING, NULL, NULL, NULL};
@@ -220,6 +221,34 @@ static const struct shape verdict[] = {
     {0},
 };
 
+static const struct shape place_members[] = {
+    {"file", STRING | NEEDED, NULL, NULL, NULL},
+    {"line", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"last", NUMBER, NULL, NULL, NULL},
+    {"count", NUMBER, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape finding_place = {NULL, OBJECT, place_members, NULL, NULL};
+
+static const struct shape finding_members[] = {
+    {"rule", STRING | NEEDED, NULL, NULL, NULL},
+    {"severity", STRING | NEEDED, NULL, NULL, severities},
+    {"layer", STRING | NEEDED, NULL, NULL, NULL},
+    {"evidence_layer", STRING, NULL, NULL, NULL},
+    {"about", STRING, NULL, NULL, NULL},
+    {"line", STRING | NEEDED, NULL, NULL, NULL},
+    {"places", ARRAY | NEEDED, NULL, &finding_place, NULL},
+    {"more_places", NUMBER, NULL, NULL, NULL},
+    {"count", NUMBER, NULL, NULL, NULL},
+    {"meaning", STRING | NEEDED, NULL, NULL, NULL},
+    {"values", STRING, NULL, NULL, NULL},
+    {"remedy", STRING | NEEDED, NULL, NULL, NULL},
+    {"source", STRING, NULL, NULL, NULL},
+    {"note", STRING | NONE, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape finding = {NULL, OBJECT, finding_members, NULL, NULL};
+
 static const struct shape document_members[] = {
     {"nestlab", OBJECT | NEEDED, nestlab, NULL, NULL},
     {"run", OBJECT | NEEDED, run, NULL, NULL},
@@ -229,6 +258,7 @@ static const struct shape document_members[] = {
     {"commands", ARRAY | NEEDED, NULL, &command, NULL},
     {"checks", ARRAY | NEEDED, NULL, &check, NULL},
     {"slowdown", ARRAY | NEEDED, NULL, &slowdown, NULL},
+    {"findings", ARRAY, NULL, &finding, NULL},
     {"failure", OBJECT | NONE | NEEDED, failure, NULL, NULL},
     {"diagnosis", OBJECT | NONE, diagnosis, NULL, NULL},
     {"verdict", OBJECT | NONE | NEEDED, verdict, NULL, NULL},

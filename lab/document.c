@@ -385,6 +385,11 @@ void nl_document_command(struct nl_document *document, const char *name, const c
     append(document, json_object_get(document->root, "commands"), command);
 }
 
+void nl_document_findings(struct nl_document *document, json_t *findings)
+{
+    put(document, document->root, "findings", findings);
+}
+
 void nl_document_interrupted(struct nl_document *document)
 {
     put(document, json_object_get(document->root, "run"), "interrupted", json_true());

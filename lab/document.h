@@ -85,6 +85,9 @@ double nl_document_phase_end(struct nl_document *document, int phase);
 void nl_document_phase_add(struct nl_document *document, const char *layer, const char *name,
                            double start_s, double seconds);
 
+/* What rules found in the run's logs (consumed): docs/diagnose.md describes the elements. */
+void nl_document_findings(struct nl_document *document, json_t *findings);
+
 /* A command's outcome. REPLY is the agent's reply to "exec" (borrowed), or NULL when it could not
    be run: then ERR (may be NULL) says why. SKIP_CODES are the exit statuses that mean "skipped". */
 void nl_document_command(struct nl_document *document, const char *name, const char *layer,

@@ -90,8 +90,11 @@ static void finish_held(struct nl_line_cutter *cutter)
 
 void nl_line_cutter_feed(struct nl_line_cutter *cutter, const char *bytes, size_t length)
 {
-    const char *end = bytes + length;
+    const char *end;
 
+    if (length == 0)
+        return;
+    end = bytes + length;
     while (bytes < end) {
         const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
 

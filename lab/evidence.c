@@ -199,15 +199,18 @@ static unsigned kind_of_line(const char *text, size_t length)
     struct nl_line line;
 
     nl_line_strip(text, length, 0, &line);
+    if (line.kinds == NL_KIND_VIRT_LOGS && starts_with(line.text, line.length, "qemu"))
+        return NL_KIND_QEMU_LOG;
     if (line.kinds)
         return line.kinds & -line.kinds;
     while (line.length > 0 && is_blank(*line.text))
         line.text++, line.length--;
+    /* First: "kvm_amd 155648 0" is no line of KVM's. */
+    if (is_module_line(line.text, line.length) || starts_with(line.text, line.length, heading))
+        return NL_KIND_LSMOD;
     for (size_t i = 0; i < sizeof(line_starts) / sizeof(line_starts[0]); i++)
         if (starts_with(line.text, line.length, line_starts[i].start))
             return line_starts[i].kind;
-    if (is_module_line(line.text, line.length) || starts_with(line.text, line.length, heading))
-        return NL_KIND_LSMOD;
     return 0;
 }
 

@@ -41,6 +41,9 @@ bool nl_evidence_parameter_name(const char *path, char name[128]);
 
 /* ---- The layer ---- */
 
+/* -1 is the machine below L0. */
+#define NL_LAYER_UNKNOWN (-2)
+
 /* Where in the stack: L0 is a machine that runs on no KVM. */
 struct nl_guess {
     bool known;

@@ -14,7 +14,7 @@
 
 static int layer_index(const char *name)
 {
-    return name[0] == 'L' && isdigit((unsigned char)name[1]) ? atoi(name + 1) : -1;
+    return name[0] == 'L' && isdigit((unsigned char)name[1]) ? atoi(name + 1) : NL_LAYER_UNKNOWN;
 }
 
 static char *part_name(const char *name, const char *layer, const char *what)

@@ -67,6 +67,9 @@ int nl_inquiry_begin(struct nl_inquiry *inquiry, const char *name,
                      const struct nl_identity *identity, int layer);
 void nl_inquiry_end(struct nl_inquiry *inquiry);
 
+/* Read STREAM, as nl_inquiry_path() reads a file. */
+void nl_inquiry_stream(struct nl_inquiry *inquiry, const char *name, struct nl_stream *stream);
+
 /* One raw line of the evidence at hand. */
 void nl_inquiry_line(struct nl_inquiry *inquiry, const char *text, size_t length,
                      unsigned long number);

@@ -291,7 +291,7 @@ int nl_inquiry_begin(struct nl_inquiry *inquiry, const char *name,
     evidence = current(inquiry);
     evidence->identity = *identity;
     inquiry->identified = true;
-    if (layer >= 0)
+    if (layer != NL_LAYER_UNKNOWN)
         evidence->guess = (struct nl_guess){true, false, layer, "the run's document"};
     return 0;
 }
@@ -456,6 +456,15 @@ int nl_inquiry_path(struct nl_inquiry *inquiry, const char *path, struct nl_erro
     return rc;
 }
 
+void nl_inquiry_stream(struct nl_inquiry *inquiry, const char *name, struct nl_stream *stream)
+{
+    struct nl_source_sink sink = sink_for(inquiry);
+    struct nl_source source = {&inquiry->limits, &sink};
+
+    nl_source_stream(&source, name, stream, 0);
+    free(stream->why);
+}
+
 void nl_inquiry_file(struct nl_inquiry *inquiry, const char *path, const char *name, int layer)
 {
     struct nl_source_sink sink = sink_for(inquiry);
@@ -471,7 +480,7 @@ void nl_inquiry_file(struct nl_inquiry *inquiry, const char *path, const char *n
             free(evidence->name);
             evidence->name = copy;
         }
-        if (layer >= 0)
+        if (layer != NL_LAYER_UNKNOWN)
             evidence->guess = (struct nl_guess){true, false, layer, "the run"};
     }
 }

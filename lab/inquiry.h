@@ -23,10 +23,10 @@ void nl_inquiry_free(struct nl_inquiry **inquiry);
 /* Read PATH: a file, a folder, an archive, "-". Fails only where PATH itself cannot be read. */
 int nl_inquiry_path(struct nl_inquiry *inquiry, const char *path, struct nl_error **err);
 
-/* A file as evidence of layer LAYER (-1: not known); nothing happens if it is not there. */
+/* A file as evidence of layer LAYER (or NL_LAYER_UNKNOWN); nothing happens if it is not there. */
 void nl_inquiry_file(struct nl_inquiry *inquiry, const char *path, const char *name, int layer);
 
-/* LINES of TEXT as evidence of KINDS, of layer LAYER (-1: not known). */
+/* LINES of TEXT as evidence of KINDS, of layer LAYER (or NL_LAYER_UNKNOWN). */
 void nl_inquiry_text(struct nl_inquiry *inquiry, const char *name, const char *what, unsigned kinds,
                      int layer, const char *text);
 

@@ -318,6 +318,7 @@ void nl_report_text(const json_t *document, FILE *out, bool colour)
     nl_text_diagnosis(&to, document);
     print_stack(&to, document);
     print_failure(&to, document);
+    nl_text_document_findings(&to, document);
     nl_text_checks(&to, document);
     nl_text_slowdown(&to, document);
     nl_text_meter(&to, document);

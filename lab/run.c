@@ -10,6 +10,7 @@
 #include "report-files.h"
 #include "report.h"
 #include "request.h"
+#include "run-findings.h"
 #include "work-meter.h"
 #include "work.h"
 
@@ -26,6 +27,7 @@ struct run {
     struct nl_document *document;
     struct nl_rundir *rundir;
     struct nl_stack *stack;
+    struct nl_rules_ahead *rules;
     char *out;
     char *undo; /* what enabling nesting changed on this machine */
 };
@@ -43,6 +45,7 @@ static void free_run(struct run *run)
     if (nl_l0_restore(run->undo, &err) < 0)
         nl_error_print(err);
     nl_interrupt_shield(false);
+    nl_rules_ahead_free(&run->rules);
     nl_document_free(&run->document);
     nl_store_close(&run->store);
     nl_scenario_free(&run->scenario);
@@ -170,7 +173,10 @@ static int timed(struct run *run, const char *name,
 static int use_stack(struct run *run, struct nl_error **err)
 {
     cleanup_error struct nl_error *collecting = NULL;
-    int rc = nl_stack_up(run->stack, err);
+    int rc;
+
+    run->rules = nl_rules_ahead();
+    rc = nl_stack_up(run->stack, err);
 
     if (rc == 0)
         rc = nl_stack_save_state(run->stack, "running", "work", err);
@@ -204,6 +210,16 @@ static void take_down(struct run *run)
     nl_document_phase_end(run->document, phase);
 }
 
+static int find(struct run *run, struct nl_error **err)
+{
+    int phase = nl_document_phase_begin(run->document, NULL, "findings");
+    int rc = nl_run_findings(run->rules, run->document, run->out, run->rundir,
+                             nl_stack_outermost(run->stack), err);
+
+    nl_document_phase_end(run->document, phase);
+    return rc;
+}
+
 /* Document and reports. */
 static enum nl_exit conclude(struct run *run)
 {
@@ -214,6 +230,10 @@ static enum nl_exit conclude(struct run *run)
     if (nl_report_logs(run->document, run->out, &err) < 0) {
         nl_error_print(err);
         nl_document_fail(run->document, NULL, "report", "error", err, NULL);
+        nl_error_free(&err);
+    }
+    if (find(run, &err) < 0) {
+        nl_error_print(err);
         nl_error_free(&err);
     }
     if (nl_document_finish(run->document, &err) < 0) {

@@ -87,7 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct winsize window;
     char term[16];
 
-    if (!text || !escaped)
+    /* Anything may be no record; one that is, is an object. */
+    if (!text || !escaped || (record && !json_is_object(record)))
         abort();
     take_stream(bytes, size);
     take_base64(bytes, size);

@@ -1,0 +1,125 @@
+/*
+ * run-findings.c - a run's logs through the rules: see run-findings.h.
+ */
+#include "run-findings.h"
+#include "dig.h"
+#include "inquiry.h"
+
+#include <glob.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+struct nl_rules_ahead {
+    pthread_t thread;
+    struct nl_rules *rules;
+    struct nl_error *err;
+    bool joined;
+};
+
+static void *load(void *context)
+{
+    struct nl_rules_ahead *ahead = context;
+
+    nl_rules_load(NULL, &ahead->rules, &ahead->err);
+    return NULL;
+}
+
+struct nl_rules_ahead *nl_rules_ahead(void)
+{
+    struct nl_rules_ahead *ahead = calloc(1, sizeof(*ahead));
+    sigset_t all, old;
+    int rc;
+
+    if (!ahead)
+        return NULL;
+    /* Signals are for the main thread. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    rc = pthread_create(&ahead->thread, NULL, load, ahead);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (rc != 0)
+        free(ahead);
+    return rc == 0 ? ahead : NULL;
+}
+
+static void join(struct nl_rules_ahead *ahead)
+{
+    if (!ahead->joined)
+        pthread_join(ahead->thread, NULL);
+    ahead->joined = true;
+}
+
+void nl_rules_ahead_free(struct nl_rules_ahead **ahead)
+{
+    if (!*ahead)
+        return;
+    join(*ahead);
+    nl_rules_free(&(*ahead)->rules);
+    nl_error_free(&(*ahead)->err);
+    free(*ahead);
+    *ahead = NULL;
+}
+
+static void read_consoles(struct nl_inquiry *inquiry, const json_t *document, const char *out)
+{
+    size_t i;
+    json_t *layer;
+
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
+    {
+        const char *name = nl_dig_string(layer, "files.console", NULL);
+        cleanup_free char *path = NULL;
+
+        if (!name || asprintf(&path, "%s/%s", out, name) < 0)
+            path = NULL;
+        if (path)
+            nl_inquiry_file(inquiry, path, name, (int)i);
+    }
+}
+
+/* Both tell of the machine that runs the outermost guest. */
+static void read_host_logs(struct nl_inquiry *inquiry, const struct nl_rundir *rundir, int layer)
+{
+    cleanup_free char *libvirt = nl_rundir_file(rundir, "libvirt.log");
+    cleanup_free char *pattern = nl_rundir_file(rundir, "embed/log/qemu/*.log");
+    glob_t found = {0};
+
+    if (libvirt)
+        nl_inquiry_file(inquiry, libvirt, "libvirt.log", layer);
+    if (!pattern || glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        nl_inquiry_file(inquiry, found.gl_pathv[i], "QEMU's log", layer);
+    globfree(&found);
+}
+
+static int find(struct nl_rules *rules, struct nl_document *document, const char *out,
+                const struct nl_rundir *rundir, size_t first, struct nl_error **err)
+{
+    cleanup_inquiry struct nl_inquiry *inquiry = nl_inquiry_new(rules);
+
+    if (!inquiry)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    nl_inquiry_document(inquiry, "document.json", nl_document_json(document));
+    read_consoles(inquiry, nl_document_json(document), out);
+    read_host_logs(inquiry, rundir, (int)first - 1);
+    nl_inquiry_conclude(inquiry);
+    nl_document_findings(document, nl_inquiry_findings(inquiry, NL_SEVERITY_OK));
+    return 0;
+}
+
+int nl_run_findings(struct nl_rules_ahead *ahead, struct nl_document *document, const char *out,
+                    const struct nl_rundir *rundir, size_t first, struct nl_error **err)
+{
+    cleanup_rules struct nl_rules *late = NULL;
+
+    if (ahead) {
+        join(ahead);
+        if (ahead->rules)
+            return find(ahead->rules, document, out, rundir, first, err);
+    }
+    if (nl_rules_load(NULL, &late, err) < 0)
+        return nl_wrap(err, "no findings");
+    return find(late, document, out, rundir, first, err);
+}
