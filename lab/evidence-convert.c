@@ -138,7 +138,7 @@ int nl_convert_journal(const char *text, size_t length, char **message, char **p
     *program = strdup(name ? name : "");
     if (*message && *program)
         return 0;
-    free(*message);
-    free(*program);
+    free(nl_steal(message));
+    free(nl_steal(program));
     return -1;
 }

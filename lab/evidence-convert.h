@@ -29,7 +29,8 @@ void nl_convert_parameters(const char *text, size_t length, unsigned long number
 const char *nl_convert_xml(const char *text, size_t length, nl_converted *take, void *context);
 
 /* The message of a line of `journalctl -o json`, and the program that logged it ("" if not told):
-   new strings in *MESSAGE and *PROGRAM. Returns -1 if it is no such line. */
+   new strings in *MESSAGE and *PROGRAM. Returns -1, and NULL in both,
+   if it is no such line. */
 int nl_convert_journal(const char *text, size_t length, char **message, char **program);
 
 /* Runs of blanks become one, those at the ends none: tables are padded in as many ways as there are

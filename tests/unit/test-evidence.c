@@ -361,6 +361,8 @@ static void test_journal(void **state)
     free(program);
     assert_int_equal(nl_convert_journal("{}", 2, &message, &program), -1);
     assert_int_equal(nl_convert_journal("x", 1, &message, &program), -1);
+    assert_null(message);
+    assert_null(program);
 }
 
 static void test_squeeze(void **state)

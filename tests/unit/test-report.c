@@ -149,6 +149,11 @@ static void test_panic(void **state)
     (void)state;
     assert_clean(text, 100);
     assert_has(text, "  L2, boot: crashed: the kernel of L2 panicked\n");
+    assert_has(text, "Findings  1 bad, 1 harmless, 0 good\n");
+    assert_has(text, "L2-console.log:7: Kernel panic - not syncing: sysrq triggered crash\n");
+    assert_has(text, "seen: 2 times up to line 9\n");
+    assert_has(text, "do: read the lines before it\n");
+    assert_null(strstr(text, "Unhandled WRMSR"));
     assert_has(text, "| [    1.301245] Kernel panic - not syncing: Attempted to kill init!");
     assert_has(text, "FAIL l2-booted: crashed: the kernel of L2 panicked\n");
 }

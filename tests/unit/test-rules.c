@@ -130,6 +130,38 @@ static void test_every_pattern(void **state)
     assert_int_equal(wrong, 0);
 }
 
+static void note_worst(void *context, size_t rule, const char *values)
+{
+    enum nl_severity *worst = context;
+
+    (void)values;
+    if (nl_rules_at(rules, rule)->severity > *worst)
+        *worst = nl_rules_at(rules, rule)->severity;
+}
+
+/* What the check log-clean lets pass as harmless is harmless here. */
+static void test_log_lines(void **state)
+{
+    static char buffer[NL_LINE_MAX];
+    cleanup_json json_t *lists = json_load_file("scenarios/checks/log-lines.json", 0, NULL);
+    const json_t *harmless = json_object_get(lists, "harmless");
+    size_t i;
+    json_t *entry;
+
+    (void)state;
+    assert_true(json_array_size(harmless) > 0);
+    json_array_foreach(harmless, i, entry)
+    {
+        const char *example = json_string_value(json_object_get(entry, "example"));
+        struct nl_line line = strip(example, NL_KIND_KERNEL_LOG, buffer);
+        enum nl_severity worst = NL_SEVERITY_OK;
+
+        nl_rules_match(rules, line.text, line.length, line.kinds, note_worst, &worst);
+        if (worst != NL_SEVERITY_HARMLESS)
+            fail_msg("%s: %s", nl_severity_name(worst), example);
+    }
+}
+
 /* What makes up a good rule, as text; each case replaces one of them. */
 static const char good[] =
     "{\"subject\": \"s\", \"rules\": [\n"
@@ -285,10 +317,11 @@ static void test_slow_pattern(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_schema),      cmocka_unit_test(test_match),
-        cmocka_unit_test(test_no_match),    cmocka_unit_test(test_every_pattern),
-        cmocka_unit_test(test_wrong_rules), cmocka_unit_test(test_hits),
-        cmocka_unit_test(test_kernels),     cmocka_unit_test(test_slow_pattern),
+        cmocka_unit_test(test_schema),       cmocka_unit_test(test_match),
+        cmocka_unit_test(test_no_match),     cmocka_unit_test(test_every_pattern),
+        cmocka_unit_test(test_log_lines),    cmocka_unit_test(test_wrong_rules),
+        cmocka_unit_test(test_hits),         cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_slow_pattern),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
