@@ -1,0 +1,64 @@
+/*
+ * test-run-findings.c - a run's document, consoles and logs of this machine give findings, each of
+ * the right layer.
+ */
+#include "folder.h"
+
+#include "dig.h"
+#include "folders.h"
+#include "run-findings.h"
+
+static void put(const char *folder, const char *name, const char *text)
+{
+    cleanup_free char *path = NULL;
+    cleanup_fclose FILE *file = NULL;
+
+    assert_int_equal(nl_make_folders(folder, NL_EXIT_LAB, NULL), 0);
+    assert_true(asprintf(&path, "%s/%s", folder, name) > 0);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+}
+
+static void test_findings(void **state)
+{
+    static const char harmless[] = "[    9.1] kvm [16]: vcpu0, guest rIP: 0xffffffff8103e2a4 "
+                                   "Unhandled WRMSR(0xc0010007) = 0xffff\n";
+    char *argv[] = {"nestlab", NULL};
+    cleanup_json json_t *scenario = json_pack("{s:[{},{},{}]}", "layers");
+    cleanup_document struct nl_document *document = NULL;
+    struct nl_rules_ahead *ahead = nl_rules_ahead();
+    struct nl_rundir *rundir = NULL;
+    cleanup_free char *logs = NULL;
+    const json_t *findings;
+    cleanup_error struct nl_error *err = NULL;
+
+    (void)state;
+    assert_int_equal(nl_document_new(argv, scenario, "x", &document, NULL), 0);
+    assert_int_equal(nl_rundir_create("x", &rundir, NULL), 0);
+    put(base, "L1-console.log", harmless);
+    nl_document_layer_file(document, 1, "console", "L1-console.log");
+    logs = nl_rundir_file(rundir, "embed/log/qemu");
+    put(logs, "nl-L0.log", "KVM: entry failed, hardware error 0x80000021\n");
+    if (nl_run_findings(ahead, document, base, rundir, 0, &err) < 0)
+        fail_msg("%s", nl_error_message(err));
+    findings = nl_dig(nl_document_json(document), "findings");
+    assert_int_equal(json_array_size(findings), 2);
+    assert_true(nl_dig_is(json_array_get(findings, 0), "evidence_layer", "the machine below L0"));
+    assert_true(nl_dig_is(json_array_get(findings, 0), "severity", "error"));
+    assert_true(nl_dig_is(json_array_get(findings, 1), "layer", "L2"));
+    assert_true(nl_dig_is(json_array_get(findings, 1), "evidence_layer", "L1"));
+    assert_true(nl_dig_is(json_array_get(findings, 1), "severity", "harmless"));
+    nl_rules_ahead_free(&ahead);
+    /* Without the thread, just the same. */
+    assert_int_equal(nl_run_findings(NULL, document, base, rundir, 0, &err), 0);
+    assert_int_equal(json_array_size(nl_dig(nl_document_json(document), "findings")), 2);
+    assert_int_equal(nl_rundir_remove(&rundir, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {IN_FOLDER(test_findings)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
