@@ -7,6 +7,7 @@
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
+#include "rules-cache.h"
 #include "rules-table.h"
 
 #include <hs/hs.h>
@@ -17,6 +18,8 @@
 #define MATCH_LIMIT 200000
 #define DEPTH_LIMIT 10000
 #define HEAP_LIMIT_KIB 4096
+/* Few patterns are compiled sooner than a file is read; and they shall not displace the many. */
+#define WORTH_KEEPING 100
 
 struct pattern {
     size_t rule;
@@ -136,12 +139,30 @@ static int compile_rules(struct nl_matcher *matcher, struct nl_error **err)
     return 0;
 }
 
+static int compile_database(struct nl_matcher *matcher, const char *const *texts,
+                            const unsigned *flags, const unsigned *ids, struct nl_error **err)
+{
+    hs_compile_error_t *wrong = NULL;
+
+    if (hs_compile_multi(texts, flags, ids, (unsigned)matcher->n_patterns, HS_MODE_BLOCK, NULL,
+                         &matcher->database, &wrong) != HS_SUCCESS) {
+        size_t i = wrong && wrong->expression >= 0 ? (size_t)wrong->expression : 0;
+        size_t rule = matcher->patterns[i].rule;
+
+        fail_pattern(err, matcher->rules[rule], i - matcher->first[rule], "Hyperscan",
+                     wrong ? wrong->message : "out of memory");
+        hs_free_compile_error(wrong);
+        return -1;
+    }
+    return 0;
+}
+
 static int build_database(struct nl_matcher *matcher, struct nl_error **err)
 {
     cleanup_free const char **texts = calloc(matcher->n_patterns + 1, sizeof(*texts));
     cleanup_free unsigned *flags = calloc(matcher->n_patterns + 1, sizeof(*flags));
     cleanup_free unsigned *ids = calloc(matcher->n_patterns + 1, sizeof(*ids));
-    hs_compile_error_t *wrong = NULL;
+    cleanup_free char *key = NULL;
 
     if (!texts || !flags || !ids)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
@@ -154,15 +175,14 @@ static int build_database(struct nl_matcher *matcher, struct nl_error **err)
         flags[i] = HS_FLAG_SINGLEMATCH | HS_FLAG_PREFILTER;
         ids[i] = (unsigned)i;
     }
-    if (hs_compile_multi(texts, flags, ids, (unsigned)matcher->n_patterns, HS_MODE_BLOCK, NULL,
-                         &matcher->database, &wrong) != HS_SUCCESS) {
-        size_t i = wrong && wrong->expression >= 0 ? (size_t)wrong->expression : 0;
-        size_t rule = matcher->patterns[i].rule;
-
-        fail_pattern(err, matcher->rules[rule], i - matcher->first[rule], "Hyperscan",
-                     wrong ? wrong->message : "out of memory");
-        hs_free_compile_error(wrong);
-        return -1;
+    key = matcher->n_patterns < WORTH_KEEPING
+              ? NULL
+              : nl_rules_cache_key(texts, flags, (unsigned)matcher->n_patterns);
+    matcher->database = nl_rules_cache_load(key);
+    if (!matcher->database) {
+        if (compile_database(matcher, texts, flags, ids, err) < 0)
+            return -1;
+        nl_rules_cache_save(key, matcher->database);
     }
     if (hs_alloc_scratch(matcher->database, &matcher->scratch) != HS_SUCCESS)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
