@@ -49,7 +49,7 @@ static int compare_names(const void *a, const void *b)
 /* All attributes as NAME="VALUE", sorted. */
 static void add_attributes(struct converter *c)
 {
-    char *attributes[ATTRIBUTES_MAX];
+    char *attributes[ATTRIBUTES_MAX] = {NULL};
     size_t n = 0;
 
     while (n < ATTRIBUTES_MAX && xmlTextReaderMoveToNextAttribute(c->reader) == 1) {

@@ -194,6 +194,22 @@ static int is_rules_file(const struct dirent *entry)
            !strstr(entry->d_name, ".schema.json");
 }
 
+static int load_file(struct nl_rules *rules, const char *folder, const char *name,
+                     struct nl_error **err)
+{
+    cleanup_free char *path = NULL;
+    cleanup_free char *text = NULL;
+    size_t length = 0;
+
+    if (asprintf(&path, "%s/%s", folder, name) < 0) {
+        path = NULL;
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    }
+    if (read_rules_file(path, &text, &length, err) < 0)
+        return -1;
+    return add_file(rules, path, text, length, err);
+}
+
 static int load_folder(struct nl_rules *rules, const char *folder, struct nl_error **err)
 {
     cleanup_free struct dirent **entries = NULL;
@@ -201,18 +217,8 @@ static int load_folder(struct nl_rules *rules, const char *folder, struct nl_err
     int rc = n < 0 ? nl_fail_errno(err, NL_EXIT_REQUEST, errno, "%s", folder) : 0;
 
     for (int i = 0; i < n; i++) {
-        cleanup_free char *path = NULL;
-        cleanup_free char *text = NULL;
-        size_t length = 0;
-
-        if (rc == 0 && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0) {
-            path = NULL;
-            rc = nl_fail(err, NL_EXIT_LAB, "out of memory");
-        }
         if (rc == 0)
-            rc = read_rules_file(path, &text, &length, err);
-        if (rc == 0)
-            rc = add_file(rules, path, text, length, err);
+            rc = load_file(rules, folder, entries[i]->d_name, err);
         free(entries[i]);
     }
     if (rc == 0 && n == 0) {
