@@ -3,7 +3,7 @@
 # Layers and ids come from `nestlab list --json`, by jq where it is installed; without it there are
 # the names L0 to L3 and no ids. tests/docs-check compares the options with what --help prints.
 
-_nestlab_commands="run up list shell console down doctor gc build validate report diagnose"
+_nestlab_commands="run up list shell console down doctor gc build validate report compare diagnose"
 _nestlab_scenario_options="--l0 --depth --timeout --no-benchmarks --meter --kernel --modules
     --kernel-arg --deb --qemu --machine --cpu --memory --vcpus"
 _nestlab_common_options="--help --usage"
@@ -20,6 +20,7 @@ declare -gA _nestlab_options=(
     [build]="--refresh --json --store"
     [validate]="--json $_nestlab_scenario_options"
     [report]="--text --junit --check"
+    [compare]="--with --fail-above --alpha --force --csv --json"
     [diagnose]="--json --rules --min-severity --explain --list-rules"
 )
 
@@ -96,6 +97,8 @@ _nestlab_value()
     case $prev in
     --out | --store) _filedir -d ;;
     --junit) _filedir xml ;;
+    --csv) _filedir csv ;;
+    --fail-above | --alpha) ;;
     --rules) _filedir -d ;;
     --min-severity) mapfile -t COMPREPLY < <(compgen -W "ok harmless warning error" -- "$cur") ;;
     --explain) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_rules "$program")" -- "$cur") ;;
@@ -135,7 +138,7 @@ _nestlab_scan()
         --*=*) ;;
         --out | --store | --l0 | --depth | --timeout | --kernel | --modules | --kernel-arg | --deb | \
             --qemu | --machine | --cpu | --memory | --vcpus | --lines | --older-than | --junit | --in | \
-            --rules | --min-severity | --explain) ((++i)) ;;
+            --rules | --min-severity | --explain | --fail-above | --alpha | --csv) ((++i)) ;;
         --*) ;;
         -[a-z]) [[ ${_nestlab_short_with_value[$command]-} != *"${word#-}"* ]] || ((++i)) ;;
         -?*) ;;
@@ -168,7 +171,7 @@ _nestlab()
         return
     fi
     case $command in
-    run | up | validate | report) _filedir json ;;
+    run | up | validate | report | compare) _filedir json ;;
     diagnose) _filedir ;;
     shell | console)
         ((operands == 0)) || return

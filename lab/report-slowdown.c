@@ -25,8 +25,7 @@ static const json_t *of_layer(const json_t *entry, const char *layer)
     return NULL;
 }
 
-/* Four significant digits, without an exponent where people would not write one. */
-static void number_text(char text[32], double value)
+void nl_text_number(char text[32], double value)
 {
     double size = fabs(value);
     int digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
@@ -45,7 +44,7 @@ static void median_cell(struct nl_table *table, const json_t *layer)
         nl_table_cell(table, "%s", "");
         return;
     }
-    number_text(text, nl_dig_number(layer, "median", 0));
+    nl_text_number(text, nl_dig_number(layer, "median", 0));
     nl_table_cell(table, "%s%s", text, nl_dig_true(layer, "unstable") ? "~" : "");
 }
 

@@ -21,7 +21,7 @@ struct series {
     size_t n;
 };
 
-static bool is_rate(const json_t *benchmark)
+bool nl_benchmark_is_rate(const json_t *benchmark)
 {
     const json_t *higher_is_better = nl_dig(benchmark, "higher_is_better");
     const char *unit = nl_dig_string(benchmark, "unit", "");
@@ -47,21 +47,27 @@ static const json_t *find_benchmark(const json_t *layer, const char *name, const
     return NULL;
 }
 
-static void read_series(const json_t *layer, const json_t *benchmark, struct series *series)
+size_t nl_benchmark_samples(const json_t *benchmark, double **samples)
 {
-    const json_t *samples = json_object_get(benchmark, "samples");
-    size_t size = json_array_size(samples);
-    size_t i;
+    const json_t *all = json_object_get(benchmark, "samples");
+    size_t size = json_array_size(all);
+    size_t i, n = 0;
     json_t *sample;
 
-    *series = (struct series){.layer = nl_dig_string(layer, "name", "?")};
     size = size > SAMPLES_MAX ? SAMPLES_MAX : size;
-    series->samples = calloc(size ? size : 1, sizeof(double));
-    json_array_foreach(samples, i, sample)
+    *samples = calloc(size ? size : 1, sizeof(double));
+    json_array_foreach(all, i, sample)
     {
-        if (series->samples && series->n < size && json_is_number(sample))
-            series->samples[series->n++] = json_number_value(sample);
+        if (*samples && n < size && json_is_number(sample))
+            (*samples)[n++] = json_number_value(sample);
     }
+    return n;
+}
+
+static void read_series(const json_t *layer, const json_t *benchmark, struct series *series)
+{
+    *series = (struct series){.layer = nl_dig_string(layer, "name", "?")};
+    series->n = nl_benchmark_samples(benchmark, &series->samples);
 }
 
 /* Absent where it is no number: JSON has no NAN, and null says "not known". */
@@ -111,7 +117,7 @@ static json_t *benchmark_json(const json_t *document, const json_t *benchmark)
 {
     const char *name = nl_dig_string(benchmark, "name", "");
     const char *unit = nl_dig_string(benchmark, "unit", "");
-    bool rate = is_rate(benchmark);
+    bool rate = nl_benchmark_is_rate(benchmark);
     const json_t *layers = json_object_get(document, "layers");
     size_t n = json_array_size(layers);
     struct series *all = calloc(n ? n : 1, sizeof(*all));

@@ -1,0 +1,252 @@
+/*
+ * comparable.c - what differs between two runs: see comparable.h.
+ */
+#include "comparable.h"
+#include "cleanup.h"
+#include "dig.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum needs {
+    SUBJECT, /* may differ: perhaps it is what is compared */
+    ALWAYS,  /* must be equal */
+    TIMES,   /* must be equal where times are compared; counted instructions do not depend on it */
+};
+
+struct point {
+    const char *path;
+    const char *what;
+    enum needs needs;
+};
+
+static const struct point run_points[] = {
+    {"run.l0.taken", "kind of L0", ALWAYS},
+    {"run.host.cpu", "this machine's processor", TIMES},
+    {"run.host.kernel", "this machine's kernel", SUBJECT},
+    {"run.host.qemu", "this machine's QEMU", SUBJECT},
+    {"run.host.libvirt", "this machine's libvirt", SUBJECT},
+    {"nestlab.version", "nestlab", SUBJECT},
+};
+
+static const struct point layer_points[] = {
+    {"domain.type", "kind of domain", ALWAYS},
+    {"facts.vcpus", "vCPUs", ALWAYS},
+    {"facts.cpuid.vendor", "processor vendor", ALWAYS},
+    {"facts.cpuid.brand", "processor", ALWAYS},
+    {"facts.cpuid.family", "processor family", ALWAYS},
+    {"facts.cpuid.model", "processor model", ALWAYS},
+    {"facts.cpuid.stepping", "processor stepping", ALWAYS},
+    {"facts.clock_source.current", "clock source", TIMES},
+    {"facts.agent", "agent", SUBJECT},
+    {"facts.kernel.release", "kernel", SUBJECT},
+    {"facts.kernel.version", "kernel build", SUBJECT},
+    {"image.recipe", "image", SUBJECT},
+    {"image.digest", "image digest", SUBJECT},
+    {"domain.machine", "machine type", SUBJECT},
+    {"domain.cpu", "CPU model", SUBJECT},
+    {"domain.emulator", "emulator", SUBJECT},
+    {"domain.memory_mib", "memory", SUBJECT},
+};
+
+static const struct point benchmark_points[] = {
+    {"unit", "unit", ALWAYS},  {"version", "version", ALWAYS},
+    {"clock", "clock", TIMES}, {"clock_source", "clock source", TIMES},
+    {"vcpus", "vCPUs", TIMES},
+};
+
+#define N_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+struct pair {
+    const json_t *reference;
+    const json_t *document;
+    json_t *obstacles;
+    json_t *differences;
+    bool times;
+};
+
+static json_t *text_of(const json_t *value)
+{
+    char *text;
+    json_t *string;
+
+    if (!value || json_is_null(value))
+        return json_null();
+    if (json_is_string(value))
+        return json_string(json_string_value(value));
+    text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    string = text ? json_string(text) : json_null();
+    free(text);
+    return string;
+}
+
+static bool same_but_run(const json_t *a, const json_t *b)
+{
+    static const char *const keys[] = {"what", "layer", "reference", "other"};
+
+    for (size_t i = 0; i < N_OF(keys); i++)
+        if (!json_equal(json_object_get(a, keys[i]), json_object_get(b, keys[i])))
+            return false;
+    return true;
+}
+
+static void say(const struct pair *pair, enum needs needs, const char *layer, const char *what,
+                const json_t *reference, const json_t *other)
+{
+    json_t *to =
+        needs == ALWAYS || (needs == TIMES && pair->times) ? pair->obstacles : pair->differences;
+    json_t *entry;
+    size_t i;
+    json_t *said;
+
+    if ((!reference && !other) || (reference && other && json_equal(reference, other)))
+        return;
+    entry = json_pack("{s:s, s:s?, s:o, s:o, s:s}", "what", what, "layer", layer, "reference",
+                      text_of(reference), "other", text_of(other), "run",
+                      nl_dig_string(pair->document, "run.id", "?"));
+    json_array_foreach(to, i, said)
+    {
+        if (same_but_run(said, entry)) {
+            json_decref(entry);
+            return;
+        }
+    }
+    json_array_append_new(to, entry);
+}
+
+static void compare_points(const struct pair *pair, const struct point *points, size_t n,
+                           const char *layer, const json_t *reference, const json_t *other)
+{
+    for (size_t i = 0; i < n; i++)
+        say(pair, points[i].needs, layer, points[i].what, nl_dig(reference, points[i].path),
+            nl_dig(other, points[i].path));
+}
+
+/* Parameters of KVM's modules: what is switched on or off in a layer shows here. */
+static void compare_modules(const struct pair *pair, const char *layer, const json_t *reference,
+                            const json_t *other)
+{
+    const char *module, *parameter;
+    json_t *facts, *value;
+
+    json_object_foreach((json_t *)nl_dig(reference, "facts.modules"), module, facts)
+    {
+        const json_t *mine = nl_dig(facts, "parameters");
+        const json_t *theirs =
+            nl_dig(json_object_get(nl_dig(other, "facts.modules"), module), "parameters");
+
+        json_object_foreach((json_t *)mine, parameter, value)
+        {
+            char name[128];
+
+            snprintf(name, sizeof(name), "%s.%s", module, parameter);
+            say(pair, SUBJECT, layer, name, value, json_object_get(theirs, parameter));
+        }
+    }
+}
+
+/* The seed is a run's own, and its layer's name is the same anyway. */
+static char *command_line(const json_t *layer)
+{
+    const char *rest = nl_dig_string(layer, "facts.command_line", NULL);
+    cleanup_free char *copy = rest ? strdup(rest) : NULL;
+    char *line = rest ? calloc(1, strlen(rest) + 2) : NULL;
+    char *next = NULL;
+
+    for (char *word = copy && line ? strtok_r(copy, " ", &next) : NULL; word;
+         word = strtok_r(NULL, " ", &next)) {
+        if (strncmp(word, "nestlab.", 8) == 0)
+            continue;
+        if (*line)
+            strcat(line, " ");
+        strcat(line, word);
+    }
+    return line;
+}
+
+static void compare_command_lines(const struct pair *pair, const char *layer,
+                                  const json_t *reference, const json_t *other)
+{
+    cleanup_free char *mine = command_line(reference);
+    cleanup_free char *theirs = command_line(other);
+    cleanup_json json_t *a = mine ? json_string(mine) : NULL;
+    cleanup_json json_t *b = theirs ? json_string(theirs) : NULL;
+
+    say(pair, SUBJECT, layer, "kernel command line", a, b);
+}
+
+static const json_t *named(const json_t *array, const char *name)
+{
+    size_t i;
+    json_t *element;
+
+    json_array_foreach(array, i, element)
+    {
+        if (nl_dig_is(element, "name", name))
+            return element;
+    }
+    return NULL;
+}
+
+/* Benchmarks that both measured: KEY is "benchmarks" or "metered". */
+static void compare_benchmarks(const struct pair *pair, const char *key, const char *layer,
+                               const json_t *reference, const json_t *other)
+{
+    size_t i;
+    json_t *benchmark;
+
+    json_array_foreach(json_object_get(reference, key), i, benchmark)
+    {
+        const char *name = nl_dig_string(benchmark, "name", "");
+        const json_t *theirs = named(json_object_get(other, key), name);
+
+        if (!theirs || nl_dig(benchmark, "skipped") || nl_dig(theirs, "skipped"))
+            continue;
+        for (size_t k = 0; k < N_OF(benchmark_points); k++) {
+            const struct point *point = &benchmark_points[k];
+            char what[128];
+
+            snprintf(what, sizeof(what), "%s of %s", point->what, name);
+            say(pair, point->needs, layer, what, nl_dig(benchmark, point->path),
+                nl_dig(theirs, point->path));
+        }
+    }
+}
+
+static bool has_times(const json_t *document)
+{
+    size_t i;
+    json_t *layer;
+
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
+    {
+        if (json_array_size(json_object_get(layer, "benchmarks")) > 0)
+            return true;
+    }
+    return false;
+}
+
+void nl_comparable(const json_t *reference, const json_t *document, json_t *obstacles,
+                   json_t *differences)
+{
+    struct pair pair = {reference, document, obstacles, differences,
+                        has_times(reference) && has_times(document)};
+    const json_t *layers = json_object_get(reference, "layers");
+    const json_t *others = json_object_get(document, "layers");
+    cleanup_json json_t *n = json_integer((json_int_t)json_array_size(layers));
+    cleanup_json json_t *m = json_integer((json_int_t)json_array_size(others));
+
+    compare_points(&pair, run_points, N_OF(run_points), NULL, reference, document);
+    say(&pair, SUBJECT, NULL, "number of layers", n, m);
+    for (size_t i = 0; i < json_array_size(layers) && i < json_array_size(others); i++) {
+        const json_t *mine = json_array_get(layers, i);
+        const json_t *theirs = json_array_get(others, i);
+        const char *name = nl_dig_string(mine, "name", "?");
+
+        compare_points(&pair, layer_points, N_OF(layer_points), name, mine, theirs);
+        compare_modules(&pair, name, mine, theirs);
+        compare_command_lines(&pair, name, mine, theirs);
+        compare_benchmarks(&pair, "benchmarks", name, mine, theirs);
+        compare_benchmarks(&pair, "metered", name, mine, theirs);
+    }
+}

@@ -1,0 +1,206 @@
+/*
+ * compare-metered.c - what changed in counted instructions: see compare-metered.h.
+ */
+#include "compare-metered.h"
+#include "dig.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A count that so many of the undisturbed operations agree on is the operation's; with fewer, any
+   of the undisturbed may come out on top the next time. */
+#define AGREE 0.9
+
+/* A document that nobody vouches for may name any number of layers. */
+#define LAYERS_MAX 16
+
+json_t *nl_compare_names(const struct nl_document_set *set, const char *key)
+{
+    cleanup_json json_t *seen = json_object();
+    json_t *names = json_array();
+    size_t i, k;
+    json_t *layer, *benchmark;
+
+    for (size_t d = 0; d < set->n; d++)
+        json_array_foreach(json_object_get(set->documents[d], "layers"), i, layer)
+        {
+            json_array_foreach(json_object_get(layer, key), k, benchmark)
+            {
+                const char *name = nl_dig_string(benchmark, "name", NULL);
+
+                if (!name || json_object_get(seen, name))
+                    continue;
+                json_object_set_new(seen, name, json_true());
+                json_array_append_new(names, json_string(name));
+            }
+        }
+    return names;
+}
+
+size_t nl_compare_depth(const struct nl_document_set *set)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < set->n; i++) {
+        size_t n = json_array_size(json_object_get(set->documents[i], "layers"));
+
+        most = n > most ? n : most;
+    }
+    return most > LAYERS_MAX ? LAYERS_MAX : most;
+}
+
+const json_t *nl_compare_find(const json_t *document, size_t index, const char *key,
+                              const char *name)
+{
+    const json_t *layer = json_array_get(json_object_get(document, "layers"), index);
+    size_t i;
+    json_t *benchmark;
+
+    json_array_foreach(json_object_get(layer, key), i, benchmark)
+    {
+        if (nl_dig_is(benchmark, "name", name))
+            return nl_dig(benchmark, "skipped") ? NULL : benchmark;
+    }
+    return NULL;
+}
+
+/* What the runs of one side counted. */
+struct side {
+    size_t n;
+    const json_t *middle; /* the run of the (lower) median total: its counts add up */
+    double total;         /* of that run */
+    double low;
+    double high;   /* between which the operation's count is, in all runs */
+    bool judgable; /* every run has undisturbed operations */
+    bool exact;    /* and nearly all of them agree */
+};
+
+static void add(struct side *side, const json_t *metered)
+{
+    double undisturbed = nl_dig_number(metered, "undisturbed", 0);
+    bool agree = nl_dig_is(metered, "estimate", "mode") &&
+                 nl_dig_number(metered, "agreeing", 0) >= AGREE * undisturbed;
+    double total = nl_dig_number(metered, "total", 0);
+
+    side->judgable = (side->n == 0 || side->judgable) && undisturbed > 0;
+    side->exact = (side->n == 0 || side->exact) && agree;
+    side->low =
+        fmin(side->n ? side->low : INFINITY, agree ? total : nl_dig_number(metered, "low", total));
+    side->high = fmax(side->n ? side->high : -INFINITY,
+                      agree ? total : nl_dig_number(metered, "high", total));
+    side->n++;
+}
+
+/* The run whose total has as many below it as above. */
+static void find_middle(struct side *side, const json_t **runs)
+{
+    for (size_t i = 0; i < side->n; i++) {
+        double total = nl_dig_number(runs[i], "total", 0);
+        size_t below = 0, equal = 0;
+
+        for (size_t k = 0; k < side->n; k++) {
+            below += nl_dig_number(runs[k], "total", 0) < total;
+            equal += nl_dig_number(runs[k], "total", 0) == total;
+        }
+        if (below <= (side->n - 1) / 2 && (side->n - 1) / 2 < below + equal) {
+            side->middle = runs[i];
+            side->total = total;
+            return;
+        }
+    }
+}
+
+static struct side collect(const struct nl_document_set *set, size_t layer, const char *name)
+{
+    cleanup_free const json_t **runs = calloc(set->n ? set->n : 1, sizeof(*runs));
+    struct side side = {0};
+
+    for (size_t i = 0; runs && i < set->n; i++) {
+        const json_t *metered = nl_compare_find(set->documents[i], layer, "metered", name);
+
+        if (!metered || !nl_dig(metered, "total"))
+            continue;
+        runs[side.n] = metered;
+        add(&side, metered);
+    }
+    if (runs && side.n > 0)
+        find_middle(&side, runs);
+    return side;
+}
+
+static json_t *side_json(const struct side *side)
+{
+    json_t *json = json_pack("{s:i, s:f, s:f, s:f}", "runs", (int)side->n, "total", side->total,
+                             "low", side->low, "high", side->high);
+    static const char *const keys[] = {"instructions", "vmruns"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        json_object_set_new(json, keys[i], json_deep_copy(nl_dig(side->middle, keys[i])));
+    return json;
+}
+
+/* NEW - BASE of the numbers in KEY, by layer. */
+static json_t *by_layer(const json_t *base, const json_t *new, const char *key)
+{
+    const json_t *before = nl_dig(base, key), *after = nl_dig(new, key);
+    size_t n = json_array_size(before), m = json_array_size(after);
+    json_t *difference = json_array();
+
+    n = n > m ? n : m;
+    for (size_t i = 0; i < n && i < LAYERS_MAX; i++)
+        json_array_append_new(difference, json_real(json_number_value(json_array_get(after, i)) -
+                                                    json_number_value(json_array_get(before, i))));
+    return difference;
+}
+
+static const char *verdict(const struct side *base, const struct side *new)
+{
+    if (!base->judgable || !new->judgable)
+        return "not judged";
+    if (new->low > base->high)
+        return "worse";
+    return new->high < base->low ? "better" : "unchanged";
+}
+
+static json_t *row(const char *name, const char *layer, const struct side *base,
+                   const struct side *new, const struct nl_compare_options *options)
+{
+    const char *word = verdict(base, new);
+    /* Of what is sure: the least that it got worse by. */
+    bool failed = strcmp(word, "worse") == 0 && !isnan(options->fail_above) &&
+                  new->low > base->high *(1 + options->fail_above / 100);
+    json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:f, s:b, s:s, s:b}", "benchmark", name, "layer",
+                             layer, "base", side_json(base), "new", side_json(new), "difference",
+                             new->total - base->total, "exact", base->exact && new->exact,
+                             "verdict", word, "failed", failed);
+
+    json_object_set_new(json, "ratio",
+                        base->total > 0 ? json_real(new->total / base->total) : json_null());
+    json_object_set_new(json, "instructions", by_layer(base->middle, new->middle, "instructions"));
+    json_object_set_new(json, "vmruns", by_layer(base->middle, new->middle, "vmruns"));
+    return json;
+}
+
+json_t *nl_compare_metered(const struct nl_document_set *base, const struct nl_document_set *new,
+                           const struct nl_compare_options *options)
+{
+    cleanup_json json_t *names = nl_compare_names(base, "metered");
+    json_t *rows = json_array();
+    size_t i, depth = nl_compare_depth(base);
+    json_t *name;
+
+    json_array_foreach(names, i, name)
+    {
+        for (size_t k = 0; k < depth; k++) {
+            struct side before = collect(base, k, json_string_value(name));
+            struct side after = collect(new, k, json_string_value(name));
+            char layer[24];
+
+            snprintf(layer, sizeof(layer), "L%zu", k);
+            if (before.n > 0 && after.n > 0)
+                json_array_append_new(
+                    rows, row(json_string_value(name), layer, &before, &after, options));
+        }
+    }
+    return rows;
+}

@@ -1,0 +1,24 @@
+/*
+ * compare-metered.h - what changed in counted instructions: exact differences, by layer.
+ */
+#ifndef NL_COMPARE_METERED_H
+#define NL_COMPARE_METERED_H
+
+#include "compare.h"
+
+/* The rows of "metered" (docs/document.md#compare), judged. New reference. */
+json_t *nl_compare_metered(const struct nl_document_set *base, const struct nl_document_set *new,
+                           const struct nl_compare_options *options);
+
+/* Names of benchmarks in arrays KEY of all layers of all documents of SET, each once, in the order
+   of their first appearance. New reference. */
+json_t *nl_compare_names(const struct nl_document_set *set, const char *key);
+
+/* How many layers the document with the most of them has. */
+size_t nl_compare_depth(const struct nl_document_set *set);
+
+/* The benchmark NAME in array KEY of layer INDEX, unless it was skipped; NULL if there is none. */
+const json_t *nl_compare_find(const json_t *document, size_t index, const char *key,
+                              const char *name);
+
+#endif

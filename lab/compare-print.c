@@ -1,0 +1,345 @@
+/*
+ * compare-print.c - a comparison as text and as comma-separated values: see compare.h.
+ */
+#include "compare.h"
+#include "dig.h"
+#include "report-text.h"
+#include "table.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A table of more layers is wider than any terminal: the inner ones are in the JSON. */
+#define LAYERS_MAX 4
+
+static void print_runs(const struct nl_text *to, const json_t *comparison, const char *key)
+{
+    const json_t *runs = json_object_get(comparison, key);
+    size_t n = json_array_size(runs), not_passed = 0, i;
+    cleanup_free char *text = NULL;
+    json_t *run;
+
+    json_array_foreach(runs, i, run) not_passed += !nl_dig_is(run, "status", "passed");
+    if (asprintf(&text, "%zu %s, from %s%s%s", n, n == 1 ? "run" : "runs",
+                 nl_dig_string(json_array_get(runs, 0), "id", "?"), n > 1 ? " to " : "",
+                 n > 1 ? nl_dig_string(json_array_get(runs, n - 1), "id", "?") : "") < 0)
+        return;
+    fprintf(to->out, "  %-6s", key);
+    nl_text_wrap(to, text, 8, 8);
+    if (not_passed > 0)
+        fprintf(to->out, "        %s%zu of them did not pass%s\n", to->yellow, not_passed,
+                to->plain);
+}
+
+/* Differences at a layer, one a line. */
+static void print_differences(const struct nl_text *to, const json_t *differences,
+                              const char *title, const char *note)
+{
+    size_t i;
+    json_t *each;
+
+    if (json_array_size(differences) == 0)
+        return;
+    nl_text_section(to, title, note);
+    json_array_foreach(differences, i, each)
+    {
+        cleanup_free char *text = NULL;
+
+        if (asprintf(&text, "%s: %s -> %s", nl_dig_string(each, "what", "?"),
+                     nl_dig_string(each, "reference", "not known"),
+                     nl_dig_string(each, "other", "not known")) < 0)
+            continue;
+        fprintf(to->out, "  %-4s", nl_dig_string(each, "layer", "run"));
+        nl_text_wrap(to, text, 6, 8);
+    }
+}
+
+static void number_cell(struct nl_table *table, const json_t *side)
+{
+    char text[32];
+
+    nl_text_number(text, nl_dig_number(side, "median", 0));
+    nl_table_cell(table, "%s%s", text, nl_dig_true(side, "unstable") ? "~" : "");
+}
+
+static void factor_cell(struct nl_table *table, const json_t *row, const char *key)
+{
+    if (nl_dig(row, key))
+        nl_table_cell(table, "%.3f", nl_dig_number(row, key, 0));
+    else
+        nl_table_cell(table, "%s", "");
+}
+
+static void verdict_cell(struct nl_table *table, const json_t *row)
+{
+    const char *verdict = nl_dig_string(row, "verdict", "");
+
+    nl_table_cell(table, "%s%s", strcmp(verdict, "unchanged") == 0 ? "" : verdict,
+                  nl_dig_true(row, "failed") ? ", FAIL" : "");
+}
+
+static void print_times(const struct nl_text *to, const json_t *comparison)
+{
+    const json_t *rows = json_object_get(comparison, "times");
+    static const char *const heads[] = {"",         "at",  "unit", "base", "new",
+                                        "x slower", "low", "high", "p",    ""};
+    struct nl_table *table = nl_table_new("lllrrrrrrl");
+    cleanup_free char *note = NULL;
+    size_t i;
+    json_t *row;
+
+    if (asprintf(&note,
+                 "medians; x slower with its %g %% interval; p corrected for %zu rows; "
+                 "~ unstable",
+                 100 * (1 - nl_dig_number(comparison, "alpha", 0)), json_array_size(rows)) < 0)
+        note = NULL;
+    nl_text_section(to, "Times", note);
+    for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+        nl_table_cell(table, "%s", heads[i]);
+    json_array_foreach(rows, i, row)
+    {
+        nl_table_cell(table, "%s", nl_dig_string(row, "benchmark", "?"));
+        nl_table_cell(table, "%s", nl_dig_string(row, "layer", "?"));
+        nl_table_cell(table, "%s", nl_dig_string(row, "unit", ""));
+        number_cell(table, nl_dig(row, "base"));
+        number_cell(table, nl_dig(row, "new"));
+        factor_cell(table, row, "ratio");
+        factor_cell(table, row, "low");
+        factor_cell(table, row, "high");
+        nl_table_cell(table, "%.2g", nl_dig_number(row, "p_holm", 1));
+        verdict_cell(table, row);
+    }
+    nl_table_print(table, to->out, to->dim, to->plain);
+}
+
+static void signed_cell(struct nl_table *table, double value)
+{
+    nl_table_cell(table, value == 0 ? "%.0f" : "%+.0f", value);
+}
+
+static void signed_cells(struct nl_table *table, const json_t *array, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        signed_cell(table, json_number_value(json_array_get(array, k)));
+}
+
+static void percent_cell(struct nl_table *table, const json_t *row)
+{
+    double ratio = nl_dig_number(row, "ratio", NAN);
+
+    if (isnan(ratio))
+        nl_table_cell(table, "%s", "");
+    else
+        nl_table_cell(table, ratio == 1 ? "%.2f%%" : "%+.2f%%", 100 * (ratio - 1));
+}
+
+static void metered_row(struct nl_table *table, const json_t *row, size_t depth)
+{
+    const char *mark = nl_dig_true(row, "exact") ? "" : "~";
+
+    nl_table_cell(table, "%s", nl_dig_string(row, "benchmark", "?"));
+    nl_table_cell(table, "%s", nl_dig_string(row, "layer", "?"));
+    nl_table_cell(table, "%.0f", nl_dig_number(row, "base.total", 0));
+    nl_table_cell(table, "%.0f", nl_dig_number(row, "new.total", 0));
+    nl_table_cell(table, "%+.0f%s", nl_dig_number(row, "difference", 0), mark);
+    percent_cell(table, row);
+    signed_cells(table, nl_dig(row, "instructions"), depth);
+    signed_cells(table, nl_dig(row, "vmruns"), depth - 1);
+    verdict_cell(table, row);
+}
+
+static void print_metered(const struct nl_text *to, const json_t *comparison)
+{
+    const json_t *rows = json_object_get(comparison, "metered");
+    char align[8 + 2 * LAYERS_MAX + 1] = "llrrrr";
+    static const char *const heads[] = {"", "at", "base", "new", "diff", ""};
+    struct nl_table *table;
+    size_t i, depth = 1;
+    json_t *row;
+
+    json_array_foreach(rows, i, row)
+    {
+        size_t n = json_array_size(nl_dig(row, "instructions"));
+
+        depth = n > depth ? n : depth;
+    }
+    depth = depth > LAYERS_MAX ? LAYERS_MAX : depth;
+    memset(align + 6, 'r', 2 * depth - 1);
+    strcat(align, "l");
+    table = nl_table_new(align);
+    nl_text_section(to, "Counted",
+                    "instructions of one operation; whose instructions and VMRUNs make the "
+                    "difference; ~ does not repeat");
+    for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+        nl_table_cell(table, "%s", heads[i]);
+    for (size_t k = 0; k < depth; k++)
+        nl_table_cell(table, "by L%zu", k);
+    for (size_t k = 0; k + 1 < depth; k++)
+        nl_table_cell(table, "VMRUN L%zu", k);
+    nl_table_cell(table, "%s", "");
+    json_array_foreach(rows, i, row) metered_row(table, row, depth);
+    nl_table_print(table, to->out, to->dim, to->plain);
+}
+
+/* So many runs on both sides, and the least possible p is below ALPHA, also after the correction
+   for all ROWS. */
+static size_t runs_needed(double alpha, size_t rows)
+{
+    double ways = 1; /* to part 2n runs in halves */
+    size_t n = 0;
+
+    while (n < 100 && 2 / ways * (double)rows > alpha) {
+        n++;
+        ways *= (double)(2 * n) * (double)(2 * n - 1) / (double)(n * n);
+    }
+    return n < NL_COMPARE_RUNS_MIN ? NL_COMPARE_RUNS_MIN : n;
+}
+
+/* What the figures cannot say. */
+static void print_limits(const struct nl_text *to, const json_t *comparison)
+{
+    const json_t *rows = json_object_get(comparison, "times");
+    double alpha = nl_dig_number(comparison, "alpha", 0);
+    size_t n = json_array_size(rows), i, by_samples = 0, hopeless = 0;
+    cleanup_free char *text = NULL;
+    json_t *row;
+
+    json_array_foreach(rows, i, row)
+    {
+        by_samples += nl_dig_is(row, "observations", "samples");
+        hopeless += nl_dig_number(row, "least_p", 0) * (double)n > alpha;
+    }
+    if (by_samples > 0 &&
+        asprintf(&text,
+                 "%zu of %zu rows compare samples, not runs: only the variation within a run is "
+                 "known, and what differs from run to run anyway may look like a change. With %zu "
+                 "runs or more on both sides runs are compared.",
+                 by_samples, n, runs_needed(alpha, n)) >= 0)
+        nl_text_wrap(to, text, 0, 2);
+    else if (hopeless > 0 &&
+             asprintf(&text,
+                      "%zu of %zu rows have too few runs to be called changed, however far apart "
+                      "they are: it takes %zu on both sides.",
+                      hopeless, n, runs_needed(alpha, n)) >= 0)
+        nl_text_wrap(to, text, 0, 2);
+}
+
+static void print_sum(const struct nl_text *to, const json_t *comparison)
+{
+    const json_t *sum = json_object_get(comparison, "sum");
+    const json_t *above = nl_dig(comparison, "fail_above");
+    int failed = (int)nl_dig_integer(sum, "failed", 0);
+
+    fprintf(to->out,
+            "\n%s%d worse, %d better%s, %d unchanged as far as can be told, %d not judged\n",
+            to->bold, (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0),
+            to->plain, (int)nl_dig_integer(sum, "unchanged", 0),
+            (int)nl_dig_integer(sum, "not judged", 0));
+    print_limits(to, comparison);
+    if (!above)
+        return;
+    if (failed > 0)
+        fprintf(to->out, "%sFAILED%s  %d got worse by more than %g %%\n", to->red, to->plain,
+                failed, json_number_value(above));
+    else
+        fprintf(to->out, "%sPASSED%s  nothing is known to have got worse by more than %g %%\n",
+                to->green, to->plain, json_number_value(above));
+}
+
+void nl_compare_text(const json_t *comparison, FILE *out, bool colour)
+{
+    struct nl_text to = nl_text_to(out, colour);
+
+    fprintf(out, "%sCompare%s\n", to.bold, to.plain);
+    print_runs(&to, comparison, "base");
+    print_runs(&to, comparison, "new");
+    print_differences(&to, json_object_get(comparison, "not_comparable"), "Not comparable",
+                      "compared all the same");
+    print_differences(&to, json_object_get(comparison, "differs"), "Differs", NULL);
+    if (json_array_size(json_object_get(comparison, "times")) > 0)
+        print_times(&to, comparison);
+    if (json_array_size(json_object_get(comparison, "metered")) > 0)
+        print_metered(&to, comparison);
+    print_sum(&to, comparison);
+}
+
+/* TEXT as a field: quoted, quotes doubled (RFC 4180). A leading = + - @ would be a formula to a
+   spreadsheet, and names are whatever a document holds. */
+static void csv_text(FILE *out, const char *text)
+{
+    fputc('"', out);
+    if (strchr("=+-@", *text) && *text)
+        fputc('\'', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static void csv_number(FILE *out, const json_t *root, const char *path)
+{
+    const json_t *value = nl_dig(root, path);
+
+    fputc(',', out);
+    if (json_is_number(value))
+        fprintf(out, "%.17g", json_number_value(value));
+}
+
+static void csv_array(FILE *out, const json_t *array)
+{
+    for (size_t k = 0; k < LAYERS_MAX; k++) {
+        fputc(',', out);
+        if (k < json_array_size(array))
+            fprintf(out, "%.17g", json_number_value(json_array_get(array, k)));
+    }
+}
+
+static void csv_row(FILE *out, const json_t *row, const char *kind, const char *value)
+{
+    static const char *const numbers[] = {"ratio", "low", "high", "p", "p_holm"};
+    static const char *const texts[] = {"benchmark", "layer", "unit"};
+    char path[32];
+
+    fputs(kind, out);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        fputc(',', out);
+        csv_text(out, nl_dig_string(row, texts[i], "instructions"));
+    }
+    snprintf(path, sizeof(path), "base.%s", value);
+    csv_number(out, row, path);
+    snprintf(path, sizeof(path), "new.%s", value);
+    csv_number(out, row, path);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        csv_number(out, row, numbers[i]);
+    csv_array(out, nl_dig(row, "instructions"));
+    csv_array(out, nl_dig(row, "vmruns"));
+    fprintf(out, ",%s,%s\r\n", nl_dig_string(row, "verdict", ""),
+            nl_dig_true(row, "failed") ? "yes" : "no");
+}
+
+char *nl_compare_csv(const json_t *comparison)
+{
+    char *text = NULL;
+    size_t length = 0, i;
+    FILE *out = open_memstream(&text, &length);
+    json_t *row;
+
+    if (!out)
+        return NULL;
+    fputs("kind,benchmark,layer,unit,base,new,ratio,low,high,p,p_holm", out);
+    for (i = 0; i < LAYERS_MAX; i++)
+        fprintf(out, ",instructions_L%zu", i);
+    for (i = 0; i < LAYERS_MAX; i++)
+        fprintf(out, ",vmruns_L%zu", i);
+    fputs(",verdict,failed\r\n", out);
+    json_array_foreach(json_object_get(comparison, "times"), i, row)
+        csv_row(out, row, "time", "median");
+    json_array_foreach(json_object_get(comparison, "metered"), i, row)
+        csv_row(out, row, "metered", "total");
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
