@@ -19,7 +19,7 @@ declare -gA _nestlab_options=(
     [gc]="--dry-run --images --older-than --json --store"
     [build]="--refresh --json --store"
     [validate]="--json $_nestlab_scenario_options"
-    [report]="--text --junit --check"
+    [report]="--text --html --junit --check"
     [compare]="--with --fail-above --alpha --force --csv --json"
     [diagnose]="--json --rules --min-severity --explain --list-rules"
 )
@@ -96,6 +96,7 @@ _nestlab_value()
 
     case $prev in
     --out | --store) _filedir -d ;;
+    --html) _filedir html ;;
     --junit) _filedir xml ;;
     --csv) _filedir csv ;;
     --fail-above | --alpha) ;;
@@ -137,7 +138,7 @@ _nestlab_scan()
         --run=*) id=${word#*=} ;;
         --*=*) ;;
         --out | --store | --l0 | --depth | --timeout | --kernel | --modules | --kernel-arg | --deb | \
-            --qemu | --machine | --cpu | --memory | --vcpus | --lines | --older-than | --junit | --in | \
+            --qemu | --machine | --cpu | --memory | --vcpus | --lines | --older-than | --html | --junit | --in | \
             --rules | --min-severity | --explain | --fail-above | --alpha | --csv) ((++i)) ;;
         --*) ;;
         -[a-z]) [[ ${_nestlab_short_with_value[$command]-} != *"${word#-}"* ]] || ((++i)) ;;

@@ -17,13 +17,16 @@ struct options {
     bool text;
     bool check;
     const char *junit;
+    const char *html;
 };
 
-enum { KEY_CHECK = 'c', KEY_TEXT = 0x100, KEY_JUNIT };
+enum { KEY_CHECK = 'c', KEY_TEXT = 0x100, KEY_JUNIT, KEY_HTML };
 
 static const struct argp_option option_table[] = {
-    {"text", KEY_TEXT, NULL, 0, "Print the text report (the default, unless --junit is given)", 0},
+    {"text", KEY_TEXT, NULL, 0, "Print the text report (the default, unless a file is asked for)",
+     0},
     {"junit", KEY_JUNIT, "FILE", 0, "Write a JUnit XML file", 0},
+    {"html", KEY_HTML, "FILE", 0, "Write an HTML page to look at", 0},
     {"check", KEY_CHECK, NULL, 0,
      "Run this nestlab's checks again, instead of trusting the verdicts in the document", 0},
     {0},
@@ -40,13 +43,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_JUNIT:
         options->junit = arg;
         return 0;
+    case KEY_HTML:
+        options->html = arg;
+        return 0;
     case KEY_CHECK:
         options->check = true;
         return 0;
     case ARGP_KEY_ARGS:
         options->documents = state->argv + state->next;
-        if (options->junit && options->documents[1])
-            argp_error(state, "--junit writes one file: give it one document");
+        if ((options->junit || options->html) && options->documents[1])
+            argp_error(state, "%s writes one file: give it one document",
+                       options->junit ? "--junit" : "--html");
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which document? A run writes document.json into its output folder");
@@ -80,7 +87,9 @@ static int report(const struct options *options, const char *path, int *status,
     }
     if (options->junit && nl_report_junit(document, options->junit, err) < 0)
         return -1;
-    if (options->text || !options->junit)
+    if (options->html && nl_report_html(document, options->html, err) < 0)
+        return -1;
+    if (options->text || !(options->junit || options->html))
         nl_report_text(document, stdout, nl_report_wants_colour(stdout));
     *status = (int)nl_document_exit(document);
     return 0;

@@ -66,3 +66,12 @@ int nl_report_files(const struct nl_document *document, const char *out, struct 
     nl_report_junit(nl_document_json(document), junit, NULL);
     return -1;
 }
+
+int nl_report_page(const struct nl_document *document, const char *out, struct nl_error **err)
+{
+    cleanup_free char *path = NULL;
+
+    if (asprintf(&path, "%s/report.html", out) < 0)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    return nl_report_html(nl_document_json(document), path, err);
+}

@@ -5,6 +5,7 @@
 #include "dig.h"
 #include "document.h"
 #include "printable.h"
+#include "report-words.h"
 #include "report.h"
 #include "table.h"
 
@@ -14,16 +15,6 @@
 #define LAYERS_MAX 12
 #define PHASES_MAX 40
 #define CONSOLE_LINES 12
-
-static const struct {
-    const char *status;
-    const char *word;
-} verdict_words[] = {
-    {"passed", "PASSED"},
-    {"failed", "FAILED"},
-    {"error", "ERROR"},
-    {"interrupted", "INTERRUPTED"},
-};
 
 bool nl_report_wants_colour(FILE *out)
 {
@@ -76,41 +67,15 @@ static void print_verdict(const struct nl_text *to, const json_t *document)
                          : strcmp(status, "failed") == 0 ? to->red
                                                          : to->yellow;
     cleanup_free char *name = nl_printable(nl_dig_string(document, "scenario.name", "unnamed"), 40);
-    const char *word = "NOT JUDGED";
+    const char *word = nl_verdict_word(document);
     double seconds = nl_dig_number(document, "run.seconds", -1);
 
-    for (size_t i = 0; i < sizeof(verdict_words) / sizeof(verdict_words[0]); i++)
-        if (strcmp(status, verdict_words[i].status) == 0)
-            word = verdict_words[i].word;
     fprintf(to->out, "%s%s%s  %s", colour, word, to->plain, name ? name : "");
     if (seconds >= 0)
         fprintf(to->out, " in %.1f s", seconds);
     fputs(": ", to->out);
     nl_text_wrap(to, nl_dig_string(document, "verdict.summary", "the run has not ended"),
                  (int)(strlen(word) + nl_columns(name ? name : "") + 14), 8);
-}
-
-/* "TCG" and "KVM" as people call them; other signatures as they are. */
-static const char *hypervisor_name(const json_t *layer)
-{
-    const char *signature = nl_dig_string(layer, "facts.cpuid.hypervisor.signature", "");
-
-    if (strncmp(signature, "KVMKVMKVM", 9) == 0)
-        return "KVM";
-    if (strcmp(signature, "TCGTCGTCGTCG") == 0)
-        return "TCG";
-    if (json_is_false(nl_dig(layer, "facts.cpuid.hypervisor.present")))
-        return "hardware";
-    return signature;
-}
-
-static const char *virtualization_name(const json_t *layer)
-{
-    if (nl_dig_true(layer, "facts.cpuid.vmx"))
-        return "vmx";
-    if (nl_dig_true(layer, "facts.cpuid.svm"))
-        return nl_dig_true(layer, "facts.cpuid.svm_features.npt") ? "svm, npt" : "svm";
-    return nl_dig(layer, "facts") ? "none" : "";
 }
 
 static void print_stack(const struct nl_text *to, const json_t *document)
@@ -137,8 +102,8 @@ static void print_stack(const struct nl_text *to, const json_t *document)
                       nl_dig_string(layer, "image.recipe", local ? "this machine" : ""));
         nl_table_cell(table, "%s", nl_dig_string(layer, "facts.kernel.release", ""));
         nl_table_cell(table, "%s", nl_dig_string(layer, "facts.cpuid.vendor", ""));
-        nl_table_cell(table, "%s", virtualization_name(layer));
-        nl_table_cell(table, "%s", hypervisor_name(layer));
+        nl_table_cell(table, "%s", nl_virtualization_word(layer));
+        nl_table_cell(table, "%s", nl_hypervisor_word(layer));
         if (ready >= 0 && !local)
             nl_table_cell(table, "%.1f s", ready);
         else
@@ -153,45 +118,6 @@ static void print_stack(const struct nl_text *to, const json_t *document)
             fputs("L0 is emulated: ", to->out);
         nl_text_wrap(to, nl_dig_string(document, "run.l0.why", "no reason given"), 20, 4);
     }
-}
-
-/* The seconds of all phases NAME of LAYER (NULL: the run's own); negative: there is none. */
-static double phase_seconds(const json_t *document, const char *name, const char *layer)
-{
-    double sum = -1;
-    size_t i;
-    json_t *phase;
-
-    json_array_foreach(json_object_get(document, "phases"), i, phase)
-    {
-        const char *of = nl_dig_string(phase, "layer", NULL);
-        double seconds = nl_dig_number(phase, "seconds", -1);
-
-        if ((layer ? !of || strcmp(of, layer) != 0 : of != NULL) || seconds < 0)
-            continue;
-        if (!name || nl_dig_is(phase, "name", name))
-            sum = (sum < 0 ? 0 : sum) + seconds;
-    }
-    return sum;
-}
-
-static size_t phase_names(const json_t *document, const char *names[PHASES_MAX])
-{
-    size_t n = 0;
-    size_t i;
-    json_t *phase;
-
-    json_array_foreach(json_object_get(document, "phases"), i, phase)
-    {
-        const char *name = nl_dig_string(phase, "name", "?");
-        size_t k = 0;
-
-        while (k < n && strcmp(names[k], name) != 0)
-            k++;
-        if (k == n && n < PHASES_MAX)
-            names[n++] = name;
-    }
-    return n;
 }
 
 static void seconds_cell(struct nl_table *table, double seconds)
@@ -209,11 +135,12 @@ static void time_row(struct nl_table *table, const json_t *document, const char 
     json_t *layer;
 
     nl_table_cell(table, "%s", name ? name : "sum");
-    seconds_cell(table, phase_seconds(document, name, NULL));
+    seconds_cell(table, nl_phase_seconds(document, name, NULL));
     json_array_foreach(json_object_get(document, "layers"), i, layer)
     {
         if (i < LAYERS_MAX)
-            seconds_cell(table, phase_seconds(document, name, nl_dig_string(layer, "name", "?")));
+            seconds_cell(table,
+                         nl_phase_seconds(document, name, nl_dig_string(layer, "name", "?")));
     }
 }
 
@@ -222,7 +149,7 @@ static void print_times(const struct nl_text *to, const json_t *document)
     char align[LAYERS_MAX + 3] = "lr";
     const char *names[PHASES_MAX];
     size_t n_layers = json_array_size(json_object_get(document, "layers"));
-    size_t n = phase_names(document, names);
+    size_t n = nl_phase_names(document, names, PHASES_MAX);
     struct nl_table *table;
     size_t i;
     json_t *layer;

@@ -22,4 +22,10 @@ int nl_report_junit(const json_t *document, const char *path, struct nl_error **
 /* The same as text, the caller's; NULL when out of memory. */
 char *nl_report_junit_text(const json_t *document);
 
+/* An HTML page to look at: one file, without scripts and links to elsewhere. */
+int nl_report_html(const json_t *document, const char *path, struct nl_error **err);
+
+/* The same as text, the caller's; NULL when out of memory. */
+char *nl_report_html_text(const json_t *document);
+
 #endif

@@ -244,9 +244,15 @@ static enum nl_exit conclude(struct run *run)
     if (rc < 0)
         nl_error_print(err);
     else
-        printf("document.json, junit.xml, consoles and kernel logs: %s\n\n", run->out);
+        printf("document.json, report.html, junit.xml, consoles and kernel logs: %s\n\n", run->out);
     nl_report_text(nl_document_json(run->document), stdout, nl_report_wants_colour(stdout));
     fflush(stdout);
+    /* Last, since drawing its plots takes a while. */
+    nl_error_free(&err);
+    if (nl_report_page(run->document, run->out, &err) < 0) {
+        nl_error_print(err);
+        rc = -1;
+    }
     return rc < 0 ? NL_EXIT_LAB : nl_document_exit(nl_document_json(run->document));
 }
 

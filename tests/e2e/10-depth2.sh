@@ -16,6 +16,7 @@ expect_json depth2 '[.layers[1].exits[].counters["vcpu.0.nested_run.sum"] // "0"
     "L0 ran L2 on behalf of L1"
 expect_json depth2 'all(.checks[]; .verdict == "pass" or .verdict == "not-applicable")' "every check passes"
 expect_json depth2 'all(.layers[]; (.log.records | length) > 50 and .log.lost == 0)' "whole kernel logs"
+xmllint --noout "$work/depth2/report.html" || problem "report.html is not well-formed"
 xmllint --noout "$work/depth2/junit.xml" || problem "junit.xml is not well-formed"
 for layer in L0 L1 L2; do
     [ -f "$work/depth2/$layer-console.log" ] || problem "no console of $layer"

@@ -432,12 +432,15 @@ static void report_on(const json_t *root)
     cleanup_json json_t *copy = json_deep_copy(root);
     cleanup_free char *text = NULL;
     cleanup_free char *xml = NULL;
+    cleanup_free char *html = NULL;
 
     nl_document_judge(copy);
     text = text_of(copy, false);
     xml = nl_report_junit_text(copy);
+    html = nl_report_html_text(copy);
     assert_non_null(text);
     assert_non_null(xml);
+    assert_non_null(html);
 }
 
 /* Any value of a document may be anything. */

@@ -1,0 +1,229 @@
+/*
+ * report-html-meter.c - what the meter counted, in the report's page: for one operation, the share
+ * of each layer in the instructions as a bar, and the table of exit multiplication.
+ */
+#include "cleanup.h"
+#include "dig.h"
+#include "report-html.h"
+
+#include <string.h>
+
+#define ROWS_MAX 200
+#define BAR_WIDTH 160.0
+#define BAR_HEIGHT 14.0
+
+/* More layers make more pairs than a table takes; bars and instructions are of all. */
+#define PAIRS_LAYERS_MAX 4
+
+/* Calls VISIT for every metered benchmark that has a result, all layers of one together, in the
+   order in which they first come. FIRST: no other layer of it came before. */
+static void each_metered(const struct nl_page *page,
+                         void (*visit)(const struct nl_page *page, const json_t *metered,
+                                       size_t layer, bool first))
+{
+    const json_t *layers = json_object_get(page->document, "layers");
+    cleanup_json json_t *seen = json_object();
+    size_t n = nl_page_layers(page->document);
+
+    for (size_t l = 0; l < n; l++) {
+        const json_t *list = json_object_get(json_array_get(layers, l), "metered");
+
+        for (size_t i = 0; i < json_array_size(list) && json_object_size(seen) < ROWS_MAX; i++) {
+            const json_t *metered = json_array_get(list, i);
+            const char *name = nl_dig_string(metered, "name", NULL);
+            bool first = true;
+
+            if (!name || !nl_dig(metered, "total") || json_object_get(seen, name))
+                continue;
+            json_object_set_new(seen, name, json_true());
+            for (size_t k = l; k < n; k++) {
+                const json_t *others = json_object_get(json_array_get(layers, k), "metered");
+                size_t m;
+                json_t *other;
+
+                json_array_foreach(others, m, other)
+                {
+                    if (!nl_dig_is(other, "name", name) || !nl_dig(other, "total"))
+                        continue;
+                    visit(page, other, k, first);
+                    first = false;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+bool nl_page_has_meter(const json_t *document)
+{
+    size_t l, i;
+    json_t *layer, *metered;
+
+    json_array_foreach(json_object_get(document, "layers"), l, layer)
+    {
+        json_array_foreach(json_object_get(layer, "metered"), i, metered)
+        {
+            if (nl_dig(metered, "total") && nl_dig_string(metered, "name", NULL))
+                return true;
+        }
+    }
+    return false;
+}
+
+static double instructions(const json_t *metered, size_t layer)
+{
+    const json_t *value = json_array_get(json_object_get(metered, "instructions"), layer);
+    double number = json_is_number(value) ? json_number_value(value) : 0;
+
+    return number > 0 ? number : 0;
+}
+
+/* The parts of the layers, one after the other, as per cent of all. */
+static void write_bar(const struct nl_page *page, const json_t *metered)
+{
+    struct nl_html *html = page->html;
+    size_t n = nl_page_layers(page->document);
+    double sum = 0, from = 0;
+
+    for (size_t k = 0; k < n; k++)
+        sum += instructions(metered, k);
+    nl_html_ornament(html, "share", BAR_WIDTH, BAR_HEIGHT);
+    for (size_t k = 0; sum > 0 && k < n; k++) {
+        double part = BAR_WIDTH * instructions(metered, k) / sum;
+
+        if (part <= 0)
+            continue;
+        nl_html_open(html, "rect", NULL);
+        nl_page_colour(html, nl_colour_series(k));
+        nl_html_attribute(html, "x", "%.2f", from);
+        nl_html_attribute(html, "width", "%.2f", part);
+        nl_html_attribute(html, "height", "%g", BAR_HEIGHT);
+        nl_html_attribute(html, "fill", "currentColor");
+        nl_html_close(html);
+        from += part;
+    }
+    nl_html_close(html);
+}
+
+static void write_share(const struct nl_page *page, const json_t *metered, size_t layer, bool first)
+{
+    struct nl_html *html = page->html;
+    double operations = nl_dig_number(metered, "operations", 0);
+    double undisturbed = nl_dig_number(metered, "undisturbed", 0);
+
+    nl_html_open(html, "tr", first ? "first" : NULL);
+    nl_html_row_heading(html, nl_dig_string(metered, "name", "?"));
+    nl_html_cell(html, NULL, "%s", nl_page_layer_name(page->document, layer));
+    nl_html_cell(html, "number", "%.0f%s", nl_dig_number(metered, "total", 0),
+                 nl_dig_is(metered, "estimate", "mode") ? "" : "~");
+    nl_html_open(html, "td", NULL);
+    write_bar(page, metered);
+    nl_html_close(html);
+    for (size_t k = 0; k < nl_page_layers(page->document); k++)
+        nl_html_cell(html, "number", "%.0f", instructions(metered, k));
+    if (operations > 0)
+        nl_html_cell(html, "number", "%.0f %%", 100 * (operations - undisturbed) / operations);
+    else
+        nl_html_cell(html, "number", "%s", "");
+    nl_html_close(html);
+}
+
+static void write_shares(const struct nl_page *page)
+{
+    const char *headings[6 + NL_PAGE_LAYERS_MAX] = {"Benchmark", "At", "Sum", "Share"};
+    char by[NL_PAGE_LAYERS_MAX][32];
+    size_t n = nl_page_layers(page->document);
+
+    nl_html_section(
+        page->html, 3, NULL, "Instructions by layer",
+        "Of one operation: how many instructions, and which layer executed them. ~ does "
+        "not repeat exactly.");
+    nl_html_open(page->html, "ul", "legend");
+    for (size_t k = 0; k < n; k++) {
+        snprintf(by[k], sizeof(by[k]), "by %.20s", nl_page_layer_name(page->document, k));
+        headings[4 + k] = by[k];
+        nl_html_open(page->html, "li", NULL);
+        nl_page_swatch(page->html, k);
+        nl_html_text(page->html, by[k]);
+        nl_html_close(page->html);
+    }
+    nl_html_close(page->html);
+    headings[4 + n] = "Disturbed";
+    nl_html_table(page->html, "Instructions of one operation", headings);
+    each_metered(page, write_share);
+    nl_html_table_end(page->html);
+    nl_html_close(page->html);
+}
+
+static json_int_t times(const json_t *metered, size_t of, size_t reached)
+{
+    size_t i;
+    json_t *exits;
+
+    json_array_foreach(json_object_get(metered, "exits"), i, exits)
+    {
+        if (nl_dig_integer(exits, "of", -1) == (json_int_t)of &&
+            nl_dig_integer(exits, "reached", -1) == (json_int_t)reached)
+            return nl_dig_integer(exits, "times", 0);
+    }
+    return 0;
+}
+
+static size_t pair_layers(const json_t *document)
+{
+    size_t n = nl_page_layers(document);
+
+    return n < PAIRS_LAYERS_MAX ? n : PAIRS_LAYERS_MAX;
+}
+
+static void write_exits(const struct nl_page *page, const json_t *metered, size_t layer, bool first)
+{
+    size_t n = pair_layers(page->document);
+
+    if (json_array_size(json_object_get(metered, "exits")) == 0)
+        return;
+    nl_html_open(page->html, "tr", first ? "first" : NULL);
+    nl_html_row_heading(page->html, nl_dig_string(metered, "name", "?"));
+    nl_html_cell(page->html, NULL, "%s", nl_page_layer_name(page->document, layer));
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            nl_html_cell(page->html, "number", "%" JSON_INTEGER_FORMAT, times(metered, i, k));
+    for (size_t k = 0; k + 1 < n; k++)
+        nl_html_cell(page->html, "number", "%.0f",
+                     json_number_value(json_array_get(json_object_get(metered, "vmruns"), k)));
+    nl_html_close(page->html);
+}
+
+static void write_multiplication(const struct nl_page *page)
+{
+    enum { PAIRS_MAX = PAIRS_LAYERS_MAX * (PAIRS_LAYERS_MAX - 1) / 2 };
+    const char *headings[2 + PAIRS_MAX + PAIRS_LAYERS_MAX + 1] = {"Benchmark", "At"};
+    char texts[PAIRS_MAX + PAIRS_LAYERS_MAX][64];
+    size_t n = pair_layers(page->document);
+    size_t used = 0;
+
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            snprintf(texts[used++], sizeof(texts[0]), "%.20s\u2192%.20s",
+                     nl_page_layer_name(page->document, i), nl_page_layer_name(page->document, k));
+    for (size_t k = 0; k + 1 < n; k++)
+        snprintf(texts[used++], sizeof(texts[0]), "VMRUN by %.20s",
+                 nl_page_layer_name(page->document, k));
+    for (size_t i = 0; i < used; i++)
+        headings[2 + i] = texts[i];
+    nl_html_section(
+        page->html, 3, NULL, "Exit multiplication",
+        "Of one operation: L2\u2192L1 counts the exits of L2 that L1 ran to handle, VMRUN "
+        "how often a layer entered a guest. Operations without an exit are left out.");
+    nl_html_table(page->html, "Exits of one operation, and whom they reached", headings);
+    each_metered(page, write_exits);
+    nl_html_table_end(page->html);
+    nl_html_close(page->html);
+}
+
+void nl_page_meter(const struct nl_page *page)
+{
+    write_shares(page);
+    if (nl_page_layers(page->document) > 1)
+        write_multiplication(page);
+}

@@ -1,0 +1,85 @@
+/*
+ * report-words.c - words of reports: see report-words.h.
+ */
+#include "report-words.h"
+#include "dig.h"
+
+#include <string.h>
+
+static const struct {
+    const char *status;
+    const char *word;
+} verdict_words[] = {
+    {"passed", "PASSED"},
+    {"failed", "FAILED"},
+    {"error", "ERROR"},
+    {"interrupted", "INTERRUPTED"},
+};
+
+const char *nl_verdict_word(const json_t *document)
+{
+    for (size_t i = 0; i < sizeof(verdict_words) / sizeof(verdict_words[0]); i++)
+        if (nl_dig_is(document, "verdict.status", verdict_words[i].status))
+            return verdict_words[i].word;
+    return "NOT JUDGED";
+}
+
+const char *nl_hypervisor_word(const json_t *layer)
+{
+    const char *signature = nl_dig_string(layer, "facts.cpuid.hypervisor.signature", "");
+
+    if (strncmp(signature, "KVMKVMKVM", 9) == 0)
+        return "KVM";
+    if (strcmp(signature, "TCGTCGTCGTCG") == 0)
+        return "TCG";
+    if (json_is_false(nl_dig(layer, "facts.cpuid.hypervisor.present")))
+        return "hardware";
+    return signature;
+}
+
+const char *nl_virtualization_word(const json_t *layer)
+{
+    if (nl_dig_true(layer, "facts.cpuid.vmx"))
+        return "vmx";
+    if (nl_dig_true(layer, "facts.cpuid.svm"))
+        return nl_dig_true(layer, "facts.cpuid.svm_features.npt") ? "svm, npt" : "svm";
+    return nl_dig(layer, "facts") ? "none" : "";
+}
+
+double nl_phase_seconds(const json_t *document, const char *name, const char *layer)
+{
+    double sum = -1;
+    size_t i;
+    json_t *phase;
+
+    json_array_foreach(json_object_get(document, "phases"), i, phase)
+    {
+        const char *of = nl_dig_string(phase, "layer", NULL);
+        double seconds = nl_dig_number(phase, "seconds", -1);
+
+        if ((layer ? !of || strcmp(of, layer) != 0 : of != NULL) || seconds < 0)
+            continue;
+        if (!name || nl_dig_is(phase, "name", name))
+            sum = (sum < 0 ? 0 : sum) + seconds;
+    }
+    return sum;
+}
+
+size_t nl_phase_names(const json_t *document, const char **names, size_t max)
+{
+    size_t n = 0;
+    size_t i;
+    json_t *phase;
+
+    json_array_foreach(json_object_get(document, "phases"), i, phase)
+    {
+        const char *name = nl_dig_string(phase, "name", "?");
+        size_t k = 0;
+
+        while (k < n && strcmp(names[k], name) != 0)
+            k++;
+        if (k == n && n < max)
+            names[n++] = name;
+    }
+    return n;
+}

@@ -1,0 +1,27 @@
+/*
+ * report-words.h - words of reports for what documents say: the same in text and in HTML.
+ */
+#ifndef NL_REPORT_WORDS_H
+#define NL_REPORT_WORDS_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* "PASSED", "NOT JUDGED", ... for the document's verdict. */
+const char *nl_verdict_word(const json_t *document);
+
+/* "TCG" and "KVM" as people call them; other signatures as they are. "" where it is not known. */
+const char *nl_hypervisor_word(const json_t *layer);
+
+/* "svm, npt", "vmx", "none"; "" where there are no facts. */
+const char *nl_virtualization_word(const json_t *layer);
+
+/* The seconds of all phases NAME (NULL: any) of LAYER (NULL: the run's own); negative: there is
+   none. */
+double nl_phase_seconds(const json_t *document, const char *name, const char *layer);
+
+/* The names of at most MAX different phases in the order they came in, borrowed. Returns how many.
+ */
+size_t nl_phase_names(const json_t *document, const char **names, size_t max);
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * test-report-html.c - the report's page: what it says, that nothing in it is alive, and that those
+ * who do not see it can use it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "cleanup.h"
+#include "dig.h"
+#include "document.h"
+#include "report.h"
+
+#include <libxml/parser.h>
+#include <libxml/xpath.h>
+#include <libxml/xpathInternals.h>
+#include <string.h>
+
+#define FIXTURES NL_SOURCE "/tests/fixtures/"
+
+static json_t *fixture(const char *name)
+{
+    json_t *document = NULL;
+    char path[512];
+
+    snprintf(path, sizeof(path), FIXTURES "%s.json", name);
+    assert_int_equal(nl_document_load(path, &document, NULL), 0);
+    return document;
+}
+
+static xmlDocPtr parse(const json_t *document)
+{
+    cleanup_free char *text = nl_report_html_text(document);
+    xmlDocPtr xml;
+
+    assert_non_null(text);
+    xml = xmlReadMemory(text, (int)strlen(text), "report.html", NULL, XML_PARSE_NONET);
+    if (!xml)
+        fail_msg("no XML: %s", text);
+    return xml;
+}
+
+/* EXPRESSION with "h:" for HTML and "s:" for SVG elements. */
+static double number(xmlDocPtr xml, const char *expression)
+{
+    xmlXPathContextPtr context = xmlXPathNewContext(xml);
+    xmlXPathObjectPtr object;
+    double value;
+
+    xmlXPathRegisterNs(context, BAD_CAST "h", BAD_CAST "http://www.w3.org/1999/xhtml");
+    xmlXPathRegisterNs(context, BAD_CAST "s", BAD_CAST "http://www.w3.org/2000/svg");
+    object = xmlXPathEval(BAD_CAST expression, context);
+    assert_non_null(object);
+    value = xmlXPathCastToNumber(object);
+    xmlXPathFreeObject(object);
+    xmlXPathFreeContext(context);
+    return value;
+}
+
+static void assert_count(xmlDocPtr xml, const char *expression, int wanted)
+{
+    char counted[512];
+    int n;
+
+    snprintf(counted, sizeof(counted), "count(%s)", expression);
+    n = (int)number(xml, counted);
+    if (n != wanted)
+        fail_msg("%s: %d, wanted %d", expression, n, wanted);
+}
+
+/* Nothing that runs, nothing from elsewhere, no style but the one that the policy allows. */
+static void assert_dead(xmlDocPtr xml)
+{
+    assert_count(xml, "//h:script | //h:iframe | //h:object | //h:embed | //h:link | //h:img", 0);
+    assert_count(xml, "//h:form | //h:base | //h:svg | //s:script | //s:foreignObject | //s:image",
+                 0);
+    assert_count(xml, "//@*[starts-with(name(), 'on')] | //@style | //@src", 0);
+    assert_count(xml, "//@*[local-name() = 'href' and not(starts-with(., '#'))]", 0);
+    assert_count(xml, "//h:style | //s:style", 1);
+    assert_count(xml, "//h:meta[@http-equiv = 'Content-Security-Policy']", 1);
+}
+
+/* Headings in order, pictures and tables with words, ids that are there once. */
+static void assert_accessible(xmlDocPtr xml)
+{
+    assert_count(xml, "//h:h1", 1);
+    assert_count(xml, "//h:main", 1);
+    assert_count(xml, "//h:h1/preceding::h:h2 | //h:h1/preceding::h:h3", 0);
+    assert_count(xml, "//h:h3[not(ancestor::h:section/h:h2)]", 0);
+    assert_count(xml, "//s:svg[not(@aria-hidden = 'true') and not(@role = 'img')]", 0);
+    assert_count(xml,
+                 "//s:svg[@role = 'img' and not(normalize-space(s:title) and "
+                 "normalize-space(s:desc))]",
+                 0);
+    assert_count(xml, "//h:table[not(normalize-space(h:caption))] | //h:th[not(@scope)]", 0);
+    assert_count(xml, "//h:th[not(normalize-space(.))] | //h:summary[not(normalize-space(.))]", 0);
+    assert_count(xml, "//@id[. = preceding::*/@id or . = ancestor::*/@id/../../@id]", 0);
+    assert_count(xml, "//h:a[not(substring(@href, 2) = //@id)]", 0);
+    assert_count(xml, "/h:html[@lang = 'en']/h:head/h:title[normalize-space(.)]", 1);
+}
+
+static void test_every_fixture(void **state)
+{
+    static const char *const names[] = {"passed", "nested-off", "panic", "no-l0", "hostile"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        cleanup_json json_t *document = fixture(names[i]);
+        xmlDocPtr xml = parse(document);
+
+        assert_dead(xml);
+        assert_accessible(xml);
+        xmlFreeDoc(xml);
+    }
+}
+
+static void test_passed(void **state)
+{
+    cleanup_json json_t *document = fixture("passed");
+    xmlDocPtr xml = parse(document);
+
+    (void)state;
+    assert_count(xml, "//h:header[contains(@class, 'passed')]/h:h1[. = 'PASSED nested-boot']", 1);
+    assert_count(xml, "//h:section[@id = 'checks']//h:td[@class = 'pass']", 31);
+    assert_count(xml, "//h:section[@id = 'checks']//h:td[@class = 'skip']", 1);
+    assert_count(xml, "//h:section[@id = 'checks']//h:td[@class = 'fail']", 0);
+    assert_count(xml, "//h:section[@id = 'stack']//s:svg[@class = 'stack']/s:rect", 3);
+    assert_count(xml, "//h:section[@id = 'slowdown']//h:tbody/h:tr",
+                 (int)json_array_size(json_object_get(document, "slowdown")));
+    assert_count(xml, "//h:section[@id = 'failure' or @id = 'diagnosis']", 0);
+    assert_count(xml, "//h:section[@id = 'repeat']//h:dd[. = '9f2c4e']", 2);
+    assert_count(xml, "//h:section[@id = 'logs']/h:details", 3);
+    xmlFreeDoc(xml);
+}
+
+static void test_failed(void **state)
+{
+    cleanup_json json_t *document = fixture("nested-off");
+    xmlDocPtr xml = parse(document);
+
+    (void)state;
+    assert_count(xml, "//h:header[contains(@class, 'failed')]", 1);
+    assert_count(xml, "//h:section[@id = 'checks']//h:td[@class = 'fail']", 6);
+    assert_count(xml, "//h:section[@id = 'checks']/h:div[@class = 'card bad']", 6);
+    xmlFreeDoc(xml);
+}
+
+static void test_panic(void **state)
+{
+    cleanup_json json_t *document = fixture("panic");
+    xmlDocPtr xml = parse(document);
+
+    (void)state;
+    assert_count(xml, "//h:section[@id = 'failure']/h:pre[contains(., 'Attempted to kill init!')]",
+                 1);
+    xmlFreeDoc(xml);
+}
+
+/* The bars of the time line begin and end where the document says. */
+static void test_time_line(void **state)
+{
+    cleanup_json json_t *document =
+        json_pack("{s:{s:s}, s:[{s:s}], s:[{s:s,s:s,s:f,s:f}]}", "run", "id", "x", "layers", "name",
+                  "L0", "phases", "layer", "L0", "name", "boot", "start_s", 2.0, "seconds", 4.0);
+    xmlDocPtr xml = parse(document);
+
+    (void)state;
+    /* The axis ends at 6 s. */
+    assert_count(xml, "//s:rect[@x = '33.333%' and @width = '66.667%' and s:title]", 1);
+    xmlFreeDoc(xml);
+}
+
+/* A document of nothing has a page with no empty sections. */
+static void test_absent_data(void **state)
+{
+    cleanup_json json_t *document = json_pack("{s:{s:s}}", "run", "id", "x");
+    xmlDocPtr xml = parse(document);
+
+    (void)state;
+    assert_dead(xml);
+    assert_accessible(xml);
+    assert_count(xml, "//h:main/h:section", 1);
+    assert_count(xml, "//h:main/h:section[@id = 'repeat']", 1);
+    assert_count(xml, "//h:h1/h:strong[. = 'NOT JUDGED']", 1);
+    xmlFreeDoc(xml);
+}
+
+static json_t *metered(const char *name, int total, int by_l0, int by_l1, int by_l2)
+{
+    return json_pack("{s:s, s:i, s:i, s:s, s:i, s:[i,i,i], s:[i,i,i], s:[{s:i,s:i,s:i}]}", "name",
+                     name, "operations", 100, "undisturbed", 75, "estimate", "mode", "total", total,
+                     "instructions", by_l0, by_l1, by_l2, "vmruns", 8, 1, 0, "exits", "of", 2,
+                     "reached", 1, "times", 3);
+}
+
+static void test_meter(void **state)
+{
+    cleanup_json json_t *document = fixture("passed");
+    json_t *layers = json_object_get(document, "layers");
+    xmlDocPtr xml;
+
+    (void)state;
+    json_object_set_new(json_array_get(layers, 0), "metered",
+                        json_pack("[o]", metered("cpuid", 19, 19, 0, 0)));
+    json_object_del(json_array_get(layers, 1), "metered");
+    json_object_set_new(json_array_get(layers, 2), "metered",
+                        json_pack("[o]", metered("cpuid", 4000, 3000, 1000, 0)));
+    xml = parse(document);
+    assert_dead(xml);
+    assert_accessible(xml);
+    assert_count(xml, "//h:section[@id = 'meter']/h:section", 2);
+    /* Three quarters are L0's. */
+    assert_count(xml, "//s:svg[@class = 'share']/s:rect[@x = '0.00' and @width = '120.00']", 1);
+    assert_count(xml, "//s:svg[@class = 'share']/s:rect[@x = '120.00' and @width = '40.00']", 1);
+    /* L2->L1 is the third of L1->L0, L2->L0, L2->L1, after name and layer. */
+    assert_count(xml, "//h:section[@id = 'meter']/h:section[2]//h:tr[h:td[4] = '3']", 2);
+    xmlFreeDoc(xml);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_fixture), cmocka_unit_test(test_passed),
+        cmocka_unit_test(test_failed),        cmocka_unit_test(test_panic),
+        cmocka_unit_test(test_time_line),     cmocka_unit_test(test_absent_data),
+        cmocka_unit_test(test_meter),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
