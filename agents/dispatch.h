@@ -16,6 +16,8 @@ struct agent_context {
     json_t *services;      /* an object: name -> ready */
     double heartbeat_s;    /* 0: none */
     bool poweroff;
+    const char *busy; /* for "ping": the operation that runs apart, or NULL */
+    double busy_s;
 };
 
 struct agent_operation {
@@ -24,6 +26,8 @@ struct agent_operation {
                struct agent_error *error);
     /* May take long, crash or hang: run in a process of its own. It cannot change the context. */
     bool apart;
+    /* Answered even while another request is under way. */
+    bool at_once;
 };
 
 /* Ended by an entry without a name (operations.c). */

@@ -11,6 +11,7 @@
 #include "kmsg.h"
 #include "machine.h"
 #include "protocol.h"
+#include "symbols.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -130,6 +131,23 @@ static int op_heartbeat(struct agent_context *context, const json_t *request, js
     return 0;
 }
 
+static int op_ping(struct agent_context *context, const json_t *request, json_t **result,
+                   struct agent_error *error)
+{
+    (void)request;
+    (void)error;
+    *result = json_pack("{s:f, s:s?, s:f, s:O}", "uptime_s", agent_uptime_s(), "busy",
+                        context->busy, "busy_s", context->busy_s, "services", context->services);
+    return 0;
+}
+
+static int op_symbols(struct agent_context *context, const json_t *request, json_t **result,
+                      struct agent_error *error)
+{
+    (void)context;
+    return agent_symbols("/proc/kallsyms", request, result, error);
+}
+
 static int op_poweroff(struct agent_context *context, const json_t *request, json_t **result,
                        struct agent_error *error)
 {
@@ -157,17 +175,19 @@ static int op_fault(struct agent_context *context, const json_t *request, json_t
 }
 
 const struct agent_operation agent_operations[] = {
-    {"hello", op_hello, false},
-    {"facts", op_facts, true},
-    {"machine", op_machine, true},
-    {"log", op_log, false},
-    {"bench", op_bench, true},
-    {"benches", op_benches, false},
-    {"exec", op_exec, true},
-    {"put", op_put, true},
-    {"get", op_get, true},
-    {"heartbeat", op_heartbeat, false},
-    {"poweroff", op_poweroff, false},
-    {"fault", op_fault, true},
+    {.name = "hello", .run = op_hello},
+    {.name = "facts", .run = op_facts, .apart = true},
+    {.name = "machine", .run = op_machine, .apart = true},
+    {.name = "log", .run = op_log},
+    {.name = "bench", .run = op_bench, .apart = true},
+    {.name = "benches", .run = op_benches},
+    {.name = "exec", .run = op_exec, .apart = true},
+    {.name = "put", .run = op_put, .apart = true},
+    {.name = "get", .run = op_get, .apart = true},
+    {.name = "heartbeat", .run = op_heartbeat},
+    {.name = "ping", .run = op_ping, .at_once = true},
+    {.name = "symbols", .run = op_symbols, .apart = true},
+    {.name = "poweroff", .run = op_poweroff},
+    {.name = "fault", .run = op_fault, .apart = true},
     {},
 };

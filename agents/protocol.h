@@ -14,11 +14,11 @@
  *             the question under way will not be answered
  *             {"event": "heartbeat", "uptime_s": 12.0}                       (only when asked for)
  *
- * Requests are answered in order, one at a time. A line that is not a request is answered with
- * "id": null and an error. A reader skips noise before a '{' at the start of a line. Events may
- * come while a request is under way. When the host end of a port goes away, the request under way
- * is ended and replies not yet sent are dropped, since the next host end may use the same ids;
- * events are kept.
+ * Requests are answered in order, one at a time; but a ping that follows one under way is answered
+ * at once. A line that is not a request is answered with "id": null and an error. A reader skips
+ * noise before a '{' at the start of a line. Events may come while a request is under way. When the
+ * host end of a port goes away, the request under way is ended and replies not yet sent are
+ * dropped, since the next host end may use the same ids; events are kept.
  *
  * Operations (arguments -> result):
  *   hello      {} -> {"agent": version, "protocol": 1, "layer": "L1", "pid": 1, "boot_id": "...",
@@ -40,6 +40,10 @@
  *   put        {"path", "mode": 420, "data": base64, "append": bool} -> {"size": N}
  *   get        {"path", "offset", "limit"} -> {"data": base64, "size": N, "eof": bool}
  *   heartbeat  {"interval_s": N | 0} -> {}
+ *   ping       {} -> {"uptime_s": 4.1, "busy": "bench" | null, "busy_s": 12.3,
+ *              "services": {...}}    "busy": the request under way, and for how long
+ *   symbols    {"addresses": ["ffffffff81000000", ...]} -> {"symbols": ["start_kernel+0x10" |
+ *              null, ...]}           functions of this kernel; 64 at most
  *   poweroff   {} -> {}         only as pid 1's child; a local agent refuses
  *   fault      {"name"} -> {}   likewise: injects a fault into the guest (docs/faults.md), some of
  *              them a moment after the reply

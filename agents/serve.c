@@ -32,6 +32,7 @@ struct server {
     struct agent_lines lines;
     struct agent_outbox outbox;
     struct agent_worker worker;
+    struct agent_request held; /* read while another was under way; its object is NULL: none */
     bool input_ended, broken;
     bool away; /* a port without a host end */
     int64_t next_heartbeat_ms;
@@ -56,8 +57,18 @@ static void heartbeat_changed(struct server *server)
             : 0;
 }
 
+static void note_busy(struct server *server)
+{
+    const struct agent_worker *worker = &server->worker;
+
+    server->context->busy = worker->pid ? worker->request.operation->name : NULL;
+    server->context->busy_s =
+        worker->pid ? (double)(agent_now_ms() - worker->started_ms) / 1000.0 : 0;
+}
+
 static void run_request(struct server *server, struct agent_request *request)
 {
+    note_busy(server);
     if (!request->operation->apart) {
         send_json(server, agent_request_run(server->context, request));
         heartbeat_changed(server);
@@ -69,7 +80,16 @@ static void run_request(struct server *server, struct agent_request *request)
     agent_request_clear(request);
 }
 
-/* Answer lines until one is under way in a worker. */
+/* Run it, or hold it until the one under way is done. */
+static void take_request(struct server *server, struct agent_request *request)
+{
+    if (server->worker.pid && !request->operation->at_once)
+        server->held = *request;
+    else
+        run_request(server, request);
+}
+
+/* Answer lines until one must wait for another to be done. */
 static void take_lines(struct server *server)
 {
     struct agent_request request;
@@ -77,7 +97,12 @@ static void take_lines(struct server *server)
     size_t length;
     char *line;
 
-    while (!server->worker.pid && agent_outbox_pending(&server->outbox) < OUTBOX_FULL) {
+    if (server->held.object && !server->worker.pid) {
+        request = server->held;
+        server->held = (struct agent_request){0};
+        run_request(server, &request);
+    }
+    while (!server->held.object && agent_outbox_pending(&server->outbox) < OUTBOX_FULL) {
         enum agent_line kind = agent_lines_next(&server->lines, &line, &length);
         if (kind == AGENT_LINE_NONE)
             return;
@@ -87,7 +112,7 @@ static void take_lines(struct server *server)
         }
         int good = agent_request_parse(line, length, &request, &reply);
         if (good > 0)
-            run_request(server, &request);
+            take_request(server, &request);
         else if (good < 0)
             send_json(server, reply);
     }
@@ -121,6 +146,7 @@ static void host_gone(struct server *server)
 {
     server->away = true;
     agent_worker_stop(&server->worker);
+    agent_request_clear(&server->held);
     agent_lines_clear(&server->lines);
     agent_outbox_rewind(&server->outbox);
     agent_outbox_drop(&server->outbox, REPLY_PREFIX);
@@ -250,7 +276,8 @@ static bool finished(const struct server *server)
     if (server->poweroff_ms)
         return agent_outbox_empty(&server->outbox) ||
                agent_now_ms() >= server->poweroff_ms + POWEROFF_FLUSH_MS;
-    return server->input_ended && !server->worker.pid && agent_outbox_empty(&server->outbox);
+    return server->input_ended && !server->worker.pid && !server->held.object &&
+           agent_outbox_empty(&server->outbox);
 }
 
 void agent_serve(const struct agent_stream *stream, struct agent_context *context)
@@ -274,6 +301,7 @@ void agent_serve(const struct agent_stream *stream, struct agent_context *contex
         flush_output(&server);
     }
     agent_worker_stop(&server.worker);
+    agent_request_clear(&server.held);
     agent_lines_clear(&server.lines);
     agent_outbox_clear(&server.outbox);
 }

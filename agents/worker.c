@@ -46,6 +46,7 @@ int agent_worker_start(struct agent_worker *worker, struct agent_context *contex
         .pid = pid,
         .fd = pipes[0],
         .request = *request,
+        .started_ms = agent_now_ms(),
         .deadline_ms = agent_now_ms() + (int64_t)(agent_request_backstop_s(request) * 1000)};
     *request = (struct agent_request){0};
     return 0;

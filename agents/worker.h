@@ -11,7 +11,7 @@ struct agent_worker {
     pid_t pid; /* 0: none */
     int fd;    /* its reply comes here; -1: none */
     struct agent_request request;
-    int64_t deadline_ms;
+    int64_t started_ms, deadline_ms;
     char *reply;
     size_t length, size;
 };

@@ -17,8 +17,8 @@ int nl_disks_check_room(const struct nl_stack *stack, struct nl_error **err);
 /* Make the overlays and the boot disk in the run folder; sets overlay and boot_disk. */
 int nl_disks_make(struct nl_stack *stack, struct nl_error **err);
 
-/* The outermost guest, which has all disks, could not be started: is one of them damaged? Then that is
-   added to *ERR; QEMU itself does not say which. */
+/* The outermost guest, which has all disks, could not be started: is one of them damaged? Then that
+   is added to *ERR; QEMU itself does not say which. */
 void nl_disks_examine(const struct nl_stack *stack, struct nl_error **err);
 
 #endif

@@ -193,14 +193,35 @@ static const struct shape slowdown_members[] = {
 };
 static const struct shape slowdown = {NULL, OBJECT, slowdown_members, NULL, NULL};
 
-static const struct shape failure[] = {
-    {"layer", STRING | NONE, NULL, NULL, NULL},
-    {"phase", STRING | NONE, NULL, NULL, NULL},
-    {"kind", STRING | NEEDED, NULL, NULL, NULL},
-    {"message", STRING | NEEDED, NULL, NULL, NULL},
-    {"hint", STRING | NONE, NULL, NULL, NULL},
-    {"console_tail", ARRAY, NULL, &text, NULL},
+static const struct shape seen_vcpu_members[] = {
+    {"rip", STRING | NEEDED, NULL, NULL, NULL}, {"symbol", STRING | NONE, NULL, NULL, NULL},
+    {"interrupts", BOOLEAN, NULL, NULL, NULL},  {"halted", BOOLEAN, NULL, NULL, NULL},
+    {"cpl", NUMBER, NULL, NULL, NULL},          {0},
+};
+static const struct shape seen_vcpu = {NULL, OBJECT, seen_vcpu_members, NULL, NULL};
+
+static const struct shape look_members[] = {
+    {"after_s", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"console_bytes", STRING | NONE, NULL, NULL, NULL},
+    {"exits", STRING | NONE, NULL, NULL, NULL},
+    {"disk_bytes", STRING | NONE, NULL, NULL, NULL},
+    {"vcpus", ARRAY, NULL, &seen_vcpu, NULL},
     {0},
+};
+static const struct shape look = {NULL, OBJECT, look_members, NULL, NULL};
+
+static const struct shape evidence[] = {
+    {"looks", ARRAY | NEEDED, NULL, &look, NULL}, {"process", STRING, NULL, NULL, NULL},
+    {"stack", ARRAY, NULL, &text, NULL},          {"exit_reasons", OBJECT, NULL, NULL, NULL},
+    {"backtrace", ARRAY, NULL, &text, NULL},      {0},
+};
+
+static const struct shape failure[] = {
+    {"layer", STRING | NONE, NULL, NULL, NULL},  {"phase", STRING | NONE, NULL, NULL, NULL},
+    {"kind", STRING | NEEDED, NULL, NULL, NULL}, {"message", STRING | NEEDED, NULL, NULL, NULL},
+    {"hint", STRING | NONE, NULL, NULL, NULL},   {"seen", STRING | NONE, NULL, NULL, NULL},
+    {"service", STRING, NULL, NULL, NULL},       {"evidence", OBJECT, evidence, NULL, NULL},
+    {"console_tail", ARRAY, NULL, &text, NULL},  {0},
 };
 
 static const struct shape diagnosis[] = {

@@ -395,7 +395,7 @@ void nl_document_interrupted(struct nl_document *document)
     put(document, json_object_get(document->root, "run"), "interrupted", json_true());
 }
 
-void nl_document_fail(struct nl_document *document, const char *layer, const char *phase,
+bool nl_document_fail(struct nl_document *document, const char *layer, const char *phase,
                       const char *kind, const struct nl_error *err, json_t *console_tail)
 {
     json_t *failure;
@@ -404,7 +404,7 @@ void nl_document_fail(struct nl_document *document, const char *layer, const cha
         nl_document_interrupted(document);
     if (nl_error_status(err) == NL_EXIT_INTERRUPTED || nl_dig(document->root, "failure")) {
         json_decref(console_tail);
-        return;
+        return false;
     }
     failure =
         json_pack("{s:o, s:o, s:s, s:o, s:o, s:o}", "layer", name_or_null(layer), "phase",
@@ -412,6 +412,12 @@ void nl_document_fail(struct nl_document *document, const char *layer, const cha
                   nl_document_text(nl_error_message(err)), "hint", name_or_null(nl_error_hint(err)),
                   "console_tail", console_tail ? console_tail : json_array());
     put(document, document->root, "failure", failure);
+    return true;
+}
+
+void nl_document_failure_set(struct nl_document *document, const char *key, json_t *value)
+{
+    put(document, json_object_get(document->root, "failure"), key, value);
 }
 
 int nl_document_finish(struct nl_document *document, struct nl_error **err)

@@ -95,11 +95,16 @@ void nl_document_command(struct nl_document *document, const char *name, const c
                          const json_t *reply, const struct nl_error *err);
 
 /* The stack could not be brought up, or broke. The first failure stays. KIND is one of "hung",
-   "slow", "crashed", "gone", "refused", "timeout", "error"; CONSOLE_TAIL (consumed, may be NULL) an
-   array of the console's last lines. An error of status NL_EXIT_INTERRUPTED only marks the run as
-   interrupted. */
-void nl_document_fail(struct nl_document *document, const char *layer, const char *phase,
+   "slow", "crashed", "gone", "lost", "refused", "timeout", "error"; CONSOLE_TAIL (consumed, may be
+   NULL) an array of the console's last lines. An error of status NL_EXIT_INTERRUPTED only marks the
+   run as interrupted. True if it is the first one, and stands in the document now. */
+bool nl_document_fail(struct nl_document *document, const char *layer, const char *phase,
                       const char *kind, const struct nl_error *err, json_t *console_tail);
+
+/* More of the failure that was just told: failure.KEY = VALUE (consumed): "seen", "service",
+   "evidence". */
+void nl_document_failure_set(struct nl_document *document, const char *key, json_t *value);
+
 void nl_document_interrupted(struct nl_document *document);
 
 /* End the run's clock, run all checks, compute the slowdown, diagnose, judge. Fails only if the

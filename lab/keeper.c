@@ -3,6 +3,7 @@
  */
 #include "keeper.h"
 #include "keeper-service.h"
+#include "keeper-watch.h"
 #include "virt.h"
 
 #include <errno.h>
@@ -201,9 +202,12 @@ static void free_keeper(struct nl_keeper *keeper)
 
 int nl_keeper_serve(struct nl_stack *stack, const char **why, struct nl_error **err)
 {
+    /* Outlives this function if its thread hangs; the process ends soon then. */
+    static struct nl_keeper_watch watch;
     struct seat seats[CLIENTS_MAX] = {0};
     cleanup_close int listener = -1;
     struct nl_keeper *keeper;
+    struct timespec until;
 
     if (nl_interrupt_catch(err) < 0)
         return -1;
@@ -213,10 +217,14 @@ int nl_keeper_serve(struct nl_stack *stack, const char **why, struct nl_error **
     keeper = new_keeper(stack, err);
     if (!keeper)
         return -1;
+    nl_keeper_watch_start(&watch, stack);
     *why = serve(keeper, seats, listener);
     /* Conversations that wait for a guest end with an interrupt, as everything that waits does. */
     if (!nl_interrupted())
         kill(getpid(), SIGTERM);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)JOIN_S;
+    nl_keeper_watch_end(&watch, &until);
     if (dismiss(seats))
         free_keeper(keeper);
     return 0;

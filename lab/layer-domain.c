@@ -152,7 +152,9 @@ static void write_seed(FILE *out)
 }
 
 /* `quiet`: each character on an emulated serial port is an exit; the whole log comes from
-   /dev/kmsg. `panic=-1`: a panic ends the domain at once, and libvirt tells. */
+   /dev/kmsg. `panic=-1`: a panic ends the domain at once, and libvirt tells. `unknown_nmi_panic`: a
+   guest that hangs can be made to print where (hang.c); the NMI watchdog would be a source of NMIs
+   that nobody sent. */
 static char *command_line(const struct nl_layer *layer)
 {
     cleanup_free char *faults = nl_fault_boot_names(layer);
@@ -163,7 +165,9 @@ static char *command_line(const struct nl_layer *layer)
 
     if (!out)
         return NULL;
-    fprintf(out, "console=ttyS0 quiet panic=-1 log_buf_len=1M 8250.nr_uarts=1 nestlab.layer=%s",
+    fprintf(out,
+            "console=ttyS0 quiet panic=-1 unknown_nmi_panic nmi_watchdog=0 log_buf_len=1M "
+            "8250.nr_uarts=1 nestlab.layer=%s",
             spec->name);
     /* Linux waits for a few of the timer's ticks and panics if there are none. Under TCG, on a
        machine that has other work, there may be none. As KVM's guest it leaves that out by itself.

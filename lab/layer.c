@@ -115,15 +115,15 @@ static int tick(void *data, struct nl_error **err)
     struct nl_layer *layer = data;
     cleanup_free char *busy = copy_locked(layer, &layer->busy);
     cleanup_free char *line = layer->console ? nl_console_last_line(layer->console) : NULL;
-    NL_CLEANUP(nl_sight_clear) struct nl_sight sight = {0};
 
     nl_progress_update("%s", busy ? busy : line && line[0] ? line : "the kernel boots");
-    if (nl_interrupt_check(err) < 0)
-        return -1;
-    /* Asking the layer below costs it time: only when something points to an end. */
-    if (layer->console && !nl_console_crash(layer->console) && !nl_console_ended(layer->console))
-        return 0;
-    return nl_watch_glance(layer, &sight, err);
+    return nl_watch_tick(layer, err);
+}
+
+/* While one question is open, others know better what to show. */
+static int tick_quietly(void *data, struct nl_error **err)
+{
+    return nl_watch_tick(data, err);
 }
 
 /* libvirt may have to probe QEMU first, and on a loaded machine an emulated layer takes its time:
@@ -169,6 +169,8 @@ static int greet(struct nl_layer *layer, struct nl_error **err)
                       err) < 0)
         return -1;
     layer->disks = json_incref(json_object_get(hello, "disks"));
+    layer->greeted = true;
+    nl_link_watch(layer->link, tick_quietly, layer);
     if (json_is_true(json_object_get(hello, "ready"))) {
         pthread_mutex_lock(&layer->lock);
         layer->ready = true;

@@ -5,13 +5,14 @@
  * an event is dropped, and nothing that is sent can make the link use more than one line's memory.
  */
 #include "link.h"
+#include "line-buffer.h"
 #include "link-internal.h"
+#include "ping.h"
 #include "protocol.h"
 #include "pump.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
@@ -21,24 +22,17 @@
 #define HELLO_FIRST_S 1.0
 #define HELLO_MAX_S 5.0
 
-/* A line buffer above this size is given back once its line is done. */
-#define BUFFER_KEPT (256 * 1024)
-
 struct nl_link {
     struct nl_pump *pump;
     nl_link_event *on_event;
     void *data;
     pthread_mutex_t asking; /* one question at a time */
-
-    /* Only the reader's thread uses these. */
-    char *line;
-    size_t length;
-    size_t capacity;
-    bool skipping; /* the rest of a line that was too long */
-
-    atomic_uint overlong;
-    int wake_fd;          /* readable when a reply is there or the stream has ended */
-    pthread_mutex_t lock; /* all below */
+    nl_link_tick *tick;     /* NULL, or called while an answer is waited for */
+    void *tick_data;
+    struct nl_ping *ping;
+    struct nl_line_buffer buffer; /* the reader's thread's */
+    int wake_fd;                  /* readable when a reply is there or the stream has ended */
+    pthread_mutex_t lock;         /* all below */
     json_int_t next_id;
     json_int_t first_id; /* replies to these are welcome: first_id <= id < next_id */
     bool open;           /* a question is open */
@@ -80,15 +74,16 @@ static void handle_restart(struct nl_link *link, const json_t *event)
     pthread_mutex_unlock(&link->lock);
 }
 
-static void handle_line(struct nl_link *link)
+static void handle_line(const char *line, size_t length, void *data)
 {
-    const char *start = link->length ? memchr(link->line, '{', link->length) : NULL;
+    struct nl_link *link = data;
+    const char *start = length ? memchr(line, '{', length) : NULL;
     cleanup_json json_t *object = NULL;
 
     if (!start)
         return;
-    object = json_loadb(start, link->length - (size_t)(start - link->line), 0, NULL);
-    if (!json_is_object(object))
+    object = json_loadb(start, length - (size_t)(start - line), 0, NULL);
+    if (!json_is_object(object) || nl_ping_take(link->ping, object))
         return;
     if (!json_is_string(json_object_get(object, "event"))) {
         handle_reply(link, object);
@@ -99,55 +94,6 @@ static void handle_line(struct nl_link *link)
         link->on_event(object, link->data);
 }
 
-static void drop_line(struct nl_link *link)
-{
-    link->length = 0;
-    if (link->capacity <= BUFFER_KEPT)
-        return;
-    free(link->line);
-    link->line = NULL;
-    link->capacity = 0;
-}
-
-/* Add to the line. False: it is too long (or memory is short), and was dropped. */
-static bool append(struct nl_link *link, const char *bytes, size_t length)
-{
-    size_t need = link->length + length;
-    size_t capacity = link->capacity ? link->capacity : 4096;
-    char *line;
-
-    if (need > NL_PROTOCOL_LINE_MAX)
-        return false;
-    while (capacity < need)
-        capacity *= 2;
-    if (capacity != link->capacity) {
-        line = realloc(link->line, capacity);
-        if (!line)
-            return false;
-        link->line = line;
-        link->capacity = capacity;
-    }
-    memcpy(link->line + link->length, bytes, length);
-    link->length = need;
-    return true;
-}
-
-/* Take one piece of a line, whole or not. */
-static void take(struct nl_link *link, const char *bytes, size_t length, bool ends)
-{
-    if (!link->skipping && !append(link, bytes, length)) {
-        link->skipping = true;
-        atomic_fetch_add(&link->overlong, 1);
-        drop_line(link);
-    }
-    if (!ends)
-        return;
-    if (!link->skipping)
-        handle_line(link);
-    link->skipping = false;
-    drop_line(link);
-}
-
 static void handle_end(struct nl_link *link, const char *reason)
 {
     pthread_mutex_lock(&link->lock);
@@ -155,33 +101,27 @@ static void handle_end(struct nl_link *link, const char *reason)
     link->end_reason = reason ? strdup(reason) : NULL;
     eventfd_write(link->wake_fd, 1);
     pthread_mutex_unlock(&link->lock);
+    nl_ping_end(link->ping);
 }
 
 static void on_bytes(const char *bytes, size_t length, const char *reason, void *data)
 {
     struct nl_link *link = data;
-    const char *newline;
 
     if (length == 0) {
         handle_end(link, reason);
         return;
     }
-    while ((newline = memchr(bytes, '\n', length))) {
-        size_t piece = (size_t)(newline - bytes);
-
-        take(link, bytes, piece, true);
-        bytes = newline + 1;
-        length -= piece + 1;
-    }
-    take(link, bytes, length, false);
+    nl_line_buffer_feed(&link->buffer, bytes, length);
 }
 
 static void free_link(struct nl_link *link)
 {
     json_decref(link->reply);
-    free(link->line);
+    nl_line_buffer_clear(&link->buffer);
     free(link->end_reason);
     nl_cleanup_closep(&link->wake_fd);
+    nl_ping_free(&link->ping);
     pthread_mutex_destroy(&link->asking);
     pthread_mutex_destroy(&link->lock);
     free(link);
@@ -206,14 +146,17 @@ int nl_link_start(struct nl_carrier *carrier, nl_link_event *on_event, void *dat
         carrier->free(carrier);
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     }
+    link->buffer.on_line = handle_line;
+    link->buffer.data = link;
     link->on_event = on_event;
     link->data = data;
     link->next_id = random_id();
     pthread_mutex_init(&link->asking, NULL);
     pthread_mutex_init(&link->lock, NULL);
     link->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (link->wake_fd < 0) {
+    if (link->wake_fd < 0)
         nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot make an event descriptor");
+    if (link->wake_fd < 0 || nl_ping_new(&link->ping, err) < 0) {
         carrier->free(carrier);
         free_link(link);
         return -1;
@@ -247,23 +190,19 @@ static int fail_ended(struct nl_link *link, struct nl_error **err)
     return rc;
 }
 
-/* Send one request under a new id. RESYNC ends whatever half line an earlier holder of the stream
+/* Send one request; ID is consumed. RESYNC ends whatever half line an earlier holder of the stream
    may have left at the agent. */
-static int send_request(struct nl_link *link, const char *op, const json_t *arguments, bool resync,
-                        struct nl_error **err)
+static int send_as(struct nl_link *link, json_t *id, const char *op, const json_t *arguments,
+                   bool resync, struct nl_error **err)
 {
     cleanup_json json_t *request = json_object();
     cleanup_free char *text = NULL;
     cleanup_free char *line = NULL;
-    json_int_t id;
     int length;
 
-    pthread_mutex_lock(&link->lock);
-    id = link->next_id++;
-    pthread_mutex_unlock(&link->lock);
     if (arguments)
         json_object_update(request, (json_t *)arguments);
-    json_object_set_new(request, "id", json_integer(id));
+    json_object_set_new(request, "id", id);
     json_object_set_new(request, "op", json_string(op));
     text = json_dumps(request, JSON_COMPACT);
     length = text ? asprintf(&line, "%s%s\n", resync ? "\n" : "", text) : -1;
@@ -276,6 +215,17 @@ static int send_request(struct nl_link *link, const char *op, const json_t *argu
     if (!nl_link_alive(link))
         return fail_ended(link, err);
     return nl_pump_send(link->pump, line, (size_t)length, err);
+}
+
+static int send_request(struct nl_link *link, const char *op, const json_t *arguments, bool resync,
+                        struct nl_error **err)
+{
+    json_int_t id;
+
+    pthread_mutex_lock(&link->lock);
+    id = link->next_id++;
+    pthread_mutex_unlock(&link->lock);
+    return send_as(link, json_integer(id), op, arguments, resync, err);
 }
 
 static void open_question(struct nl_link *link, bool greeting)
@@ -303,7 +253,7 @@ static void close_question(struct nl_link *link)
 static int fail_late(struct nl_link *link, struct nl_error **err)
 {
     int64_t heard = nl_link_last_heard_ms(link);
-    unsigned overlong = atomic_load(&link->overlong);
+    unsigned overlong = atomic_load(&link->buffer.overlong);
 
     if (heard == 0)
         nl_fail(err, NL_EXIT_LAB, "no answer before its deadline; the agent never said anything");
@@ -370,6 +320,21 @@ static int lock_asking(struct nl_link *link, nl_deadline deadline, struct nl_err
     return nl_fail(err, NL_EXIT_LAB, "no turn before its deadline: another question is open");
 }
 
+/* As await_reply(), with a tick meanwhile. */
+static int await_watched(struct nl_link *link, nl_deadline deadline, json_t **reply,
+                         struct nl_error **err)
+{
+    for (;;) {
+        nl_deadline until = link->tick ? nl_deadline_in(TICK_S) : deadline;
+        int rc = await_reply(link, until < deadline ? until : deadline, reply, err);
+
+        if (rc != 0 || nl_deadline_left_ms(deadline) == 0)
+            return rc;
+        if (link->tick && link->tick(link->tick_data, err) < 0)
+            return -1;
+    }
+}
+
 int nl_link_ask(struct nl_link *link, const char *op, json_t *arguments, nl_deadline deadline,
                 json_t **result, struct nl_error **err)
 {
@@ -382,7 +347,7 @@ int nl_link_ask(struct nl_link *link, const char *op, json_t *arguments, nl_dead
     open_question(link, false);
     rc = send_request(link, op, owned, false, err);
     if (rc == 0)
-        rc = await_reply(link, deadline, &reply, err);
+        rc = await_watched(link, deadline, &reply, err);
     if (rc == 0)
         rc = fail_late(link, err);
     else if (rc == 1)
@@ -458,6 +423,27 @@ int nl_link_hello(struct nl_link *link, nl_deadline deadline,
     close_question(link);
     pthread_mutex_unlock(&link->asking);
     return rc < 0 ? nl_wrap(err, "waiting for the agent") : 0;
+}
+
+void nl_link_watch(struct nl_link *link, nl_link_tick *tick, void *data)
+{
+    link->tick_data = data;
+    link->tick = tick;
+}
+
+int nl_link_ping(struct nl_link *link, struct nl_error **err)
+{
+    return send_as(link, nl_ping_begin(link->ping), "ping", NULL, false, err);
+}
+
+int nl_link_pong(struct nl_link *link, nl_deadline deadline, json_t **result, struct nl_error **err)
+{
+    cleanup_json json_t *pong = NULL;
+    int rc = nl_ping_wait(link->ping, deadline, &pong, err);
+
+    if (rc == 1 && result)
+        *result = json_incref(json_object_get(pong, "result"));
+    return rc;
 }
 
 int64_t nl_link_last_heard_ms(struct nl_link *link)

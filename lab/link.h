@@ -44,12 +44,26 @@ int nl_link_open_ssh(struct nl_ssh *ssh, const char *remote_command, nl_link_eve
 int nl_link_ask(struct nl_link *link, const char *op, json_t *arguments, nl_deadline deadline,
                 json_t **result, struct nl_error **err);
 
+/* Called about every 0.5 s while something is waited for; a negative return ends the wait with its
+   error. */
+typedef int nl_link_tick(void *data, struct nl_error **err);
+
+/* Have TICK called (NULL: nothing) while the answer to a question is waited for, from the thread
+   that asks. Not while a question is open. */
+void nl_link_watch(struct nl_link *link, nl_link_tick *tick, void *data);
+
+/* Ping the agent, whether a question is open or not: it answers at once, even while it works on a
+   question. Then wait for an answer: 1 RESULT (may be NULL) gets what agents/protocol.h says of
+   "ping", or NULL from an agent that does not know it, and is there all the same; 0 DEADLINE
+   passed; -1 the stream ended, or interrupted. Pings from one thread at a time. */
+int nl_link_ping(struct nl_link *link, struct nl_error **err);
+int nl_link_pong(struct nl_link *link, nl_deadline deadline, json_t **result,
+                 struct nl_error **err);
+
 /* Ask "hello" again and again (the agent may not be there yet) until it answers or DEADLINE passes.
-   TICK (may be NULL) is called about every 0.5 s while waiting; a negative return ends the wait
-   with its error. */
-int nl_link_hello(struct nl_link *link, nl_deadline deadline,
-                  int (*tick)(void *data, struct nl_error **err), void *data, json_t **result,
-                  struct nl_error **err);
+   TICK may be NULL. */
+int nl_link_hello(struct nl_link *link, nl_deadline deadline, nl_link_tick *tick, void *data,
+                  json_t **result, struct nl_error **err);
 
 bool nl_link_alive(struct nl_link *link);            /* the stream has not ended */
 int64_t nl_link_last_heard_ms(struct nl_link *link); /* nl_now_ms() of the last byte; 0: never */

@@ -4,6 +4,7 @@
 #include "report-text.h"
 #include "dig.h"
 #include "document.h"
+#include "hang-text.h"
 #include "printable.h"
 #include "report-words.h"
 #include "report.h"
@@ -187,6 +188,19 @@ static void print_console(const struct nl_text *to, const json_t *lines)
     }
 }
 
+static void print_evidence(const struct nl_text *to, const json_t *evidence)
+{
+    cleanup_json json_t *lines = nl_hang_summary(evidence);
+    size_t i;
+    json_t *line;
+
+    json_array_foreach(lines, i, line)
+    {
+        fputs("  ", to->out);
+        nl_text_wrap(to, json_string_value(line), 2, 4);
+    }
+}
+
 static void print_failure(const struct nl_text *to, const json_t *document)
 {
     const json_t *failure = nl_dig(document, "failure");
@@ -206,6 +220,7 @@ static void print_failure(const struct nl_text *to, const json_t *document)
         fputs("  do: ", to->out);
         nl_text_wrap(to, nl_dig_string(failure, "hint", ""), 6, 6);
     }
+    print_evidence(to, nl_dig(failure, "evidence"));
     print_console(to, nl_dig(failure, "console_tail"));
 }
 

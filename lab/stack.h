@@ -36,6 +36,9 @@ struct nl_layer {
     char *console_file;         /* path, or NULL */
     json_t *disks;              /* virtio serial -> device node, as the agent sees them */
     json_t *facts;
+    bool greeted;         /* its agent has answered once */
+    bool given_up;        /* a wait for it was ended early: see nl_watch_tick() */
+    int64_t pinged_ms;    /* nl_now_ms() of the ping that is not answered; 0: none. See watch.c */
     bool ready;           /* its services are up */
     char *trouble;        /* what its agent complained about last, or NULL */
     char *busy;           /* what its agent said it is doing, or NULL */

@@ -362,6 +362,18 @@ int nl_virt_monitor(virDomainPtr domain, const char *command, nl_deadline deadli
     return 0;
 }
 
+static void run_inject_nmi(struct virt_call *call)
+{
+    call->failed = virDomainInjectNMI(call->domain, 0) < 0;
+}
+
+int nl_virt_inject_nmi(virDomainPtr domain, nl_deadline deadline, struct nl_error **err)
+{
+    cleanup_call struct virt_call *call = new_call(run_inject_nmi, NULL, domain, NULL);
+
+    return perform(&call, deadline, "injecting an NMI", err);
+}
+
 static void run_destroy(struct virt_call *call)
 {
     call->failed = virDomainDestroy(call->domain) < 0;

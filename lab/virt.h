@@ -43,6 +43,9 @@ int nl_virt_counters(virDomainPtr domain, nl_deadline deadline, json_t **counter
 int nl_virt_monitor(virDomainPtr domain, const char *command, nl_deadline deadline, char **text,
                     struct nl_error **err);
 
+/* Give its vCPUs a non-maskable interrupt. */
+int nl_virt_inject_nmi(virDomainPtr domain, nl_deadline deadline, struct nl_error **err);
+
 /* End a domain at once. Not finding it is success. */
 int nl_virt_destroy(virDomainPtr domain, nl_deadline deadline, struct nl_error **err);
 

@@ -2,29 +2,38 @@
  * watch.c - crashed, gone, hung or slow: see watch.h.
  */
 #include "watch.h"
+#include "dig.h"
+#include "hang.h"
+#include "look-take.h"
+#include "probe.h"
 #include "virt.h"
 
 #include <string.h>
 
-/* Two looks this far apart tell progress; a nested guest's tick alone moves its exits in less. */
-#define LOOK_APART_S 3.0
-#define CALL_S 5.0
+/* NL_LOOKS looks this far apart; meanwhile a layer in a layer in an emulated one answers a ping,
+   however busy. */
+#define LOOK_APART_S 1.0
 /* Looking at a guest may take so long, and so long when the run's own limit is over: asking a
    libvirt that hangs would go on otherwise. */
-#define JUDGE_S 15.0
+#define JUDGE_S 40.0
 #define JUDGE_LATE_S 3.0
+#define SSHD_S 5.0
+#define FIRST_PONG_S 3.0
+/* libvirt may hear of a layer's end a moment after its agent's stream has ended. */
+#define HEARSAY_S 3.0
 #define CONSOLE_TAIL 20
 
-static nl_deadline call_deadline(nl_deadline until)
-{
-    nl_deadline deadline = nl_deadline_in(CALL_S);
-
-    return until && until < deadline ? until : deadline;
-}
+/* While something is waited for: a layer that has been silent for so long is pinged, and is looked
+   at when it has not answered for so long; the next time after a while, for looking costs it. */
+#define PING_AFTER_S 10.0
+#define PONG_WITHIN_S 30.0
+#define LOOK_AGAIN_S 60.0
 
 void nl_sight_clear(struct nl_sight *sight)
 {
     free(sight->what);
+    for (size_t i = 0; i < sight->n_looks; i++)
+        nl_look_clear(&sight->looks[i]);
     *sight = (struct nl_sight){0};
 }
 
@@ -58,24 +67,39 @@ static const char *shutoff_reason(int reason)
     return names[reason];
 }
 
+/* Its agent complained of what it cannot do without. */
+static bool has_trouble(struct nl_layer *layer, struct nl_sight *sight)
+{
+    static const char *const services[] = {"sshd", "libvirtd"};
+    cleanup_free char *trouble = NULL;
+
+    pthread_mutex_lock(&layer->lock);
+    trouble = layer->trouble ? strdup(layer->trouble) : NULL;
+    pthread_mutex_unlock(&layer->lock);
+    if (!trouble)
+        return false;
+    set_sight(sight, "error", "its agent said: %s", trouble);
+    sight->layer = layer;
+    for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
+        if (strncmp(trouble, services[i], strlen(services[i])) == 0)
+            sight->service = services[i];
+    return true;
+}
+
+static int fail_seen(const struct nl_sight *sight, struct nl_error **err)
+{
+    return nl_fail(err, NL_EXIT_LAB, "%s", sight->what);
+}
+
 /* LAYER's libvirt does not answer: is the layer that it runs in lost, or it alone? */
 static int glance_outward(struct nl_layer *layer, struct nl_sight *sight, struct nl_error **err)
 {
-    cleanup_free char *trouble = NULL;
-
     if (layer->index == 0)
         return 0;
     layer--;
     if (nl_watch_glance(layer, sight, err) < 0)
         return -1;
-    pthread_mutex_lock(&layer->lock);
-    trouble = layer->trouble ? strdup(layer->trouble) : NULL;
-    pthread_mutex_unlock(&layer->lock);
-    if (!trouble)
-        return 0;
-    set_sight(sight, "error", "its agent said: %s", trouble);
-    sight->layer = layer;
-    return nl_fail(err, NL_EXIT_LAB, "%s", sight->what);
+    return has_trouble(layer, sight) ? fail_seen(sight, err) : 0;
 }
 
 int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_error **err)
@@ -89,7 +113,7 @@ int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_er
         return 0;
     if (mark) {
         set_sight(sight, "crashed", "its console says \"%s\"", mark);
-    } else if (nl_virt_state(layer->domain, call_deadline(sight->until), &state, &reason,
+    } else if (nl_virt_state(layer->domain, nl_look_call_deadline(sight->until), &state, &reason,
                              &ignored) < 0) {
         if (nl_interrupt_check(err) < 0)
             return -1;
@@ -104,148 +128,178 @@ int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_er
         return 0;
     }
     sight->layer = layer;
-    return nl_fail(err, NL_EXIT_LAB, "%s", sight->what);
+    return fail_seen(sight, err);
 }
 
-/* The exits of all vCPUs. False: there are no such counters (a domain under TCG). */
-static bool count_exits(const json_t *counters, unsigned long long *exits)
+/* Look until the agent answers a ping, or there have been enough looks. 1: it answered (or the
+   guest ended: a glance tells); 0: it did not; -1: interrupted. */
+static int look_on(struct nl_layer *layer, bool pinged, struct nl_sight *sight)
 {
-    bool found = false;
-    char key[32];
+    while (sight->n_looks < NL_LOOKS) {
+        cleanup_error struct nl_error *ignored = NULL;
+        nl_deadline until = nl_deadline_in(LOOK_APART_S);
+        int rc = 0;
 
-    *exits = 0;
-    for (unsigned i = 0;; i++) {
-        const char *value;
-
-        snprintf(key, sizeof(key), "vcpu.%u.exits.sum", i);
-        value = json_string_value(json_object_get(counters, key));
-        if (!value)
-            return found;
-        *exits += strtoull(value, NULL, 10);
-        found = true;
+        nl_look_take(layer->domain, layer->console, sight->until, &sight->looks[sight->n_looks++]);
+        if (pinged)
+            rc = nl_link_pong(layer->link, until, NULL, &ignored);
+        if (nl_interrupted())
+            return -1;
+        if (rc == 1)
+            return 1;
+        if (nl_deadline_left_ms(until) > 0 &&
+            nl_sleep(nl_deadline_left_ms(until) / 1000.0, NULL) < 0)
+            return -1;
+        /* What does not answer the monitor will not do so next time. */
+        if (sight->n_looks >= 2 && (!sight->looks[sight->n_looks - 1].registers ||
+                                    (sight->until && nl_deadline_left_ms(sight->until) == 0)))
+            return 0;
     }
+    return 0;
 }
 
-static void take_look(struct nl_layer *layer, nl_deadline until, struct nl_look *look)
+/* Its agent answers; do its services? */
+static bool misses_service(struct nl_layer *layer, const json_t *pong, bool thorough,
+                           struct nl_sight *sight)
 {
-    cleanup_error struct nl_error *ignored = NULL;
-    cleanup_json json_t *counters = NULL;
+    const json_t *services = json_object_get(pong, "services");
+    const char *name;
+    json_t *up;
 
-    if (layer->console)
-        look->console_bytes = nl_console_bytes(layer->console);
-    if (nl_virt_monitor(layer->domain, "info registers -a", call_deadline(until), &look->registers,
-                        &ignored) < 0)
-        nl_error_free(&ignored);
-    if (nl_virt_counters(layer->domain, call_deadline(until), &counters, &ignored) == 0)
-        look->has_exits = count_exits(counters, &look->exits);
-}
-
-/* "RIP=ffffffff81..." out of QEMU's register dump; "?" when it is not there. */
-static void copy_rip(const char *registers, char *rip, size_t size)
-{
-    const char *at = registers ? strstr(registers, "RIP=") : NULL;
-
-    snprintf(rip, size, "%.*s", at ? (int)strcspn(at + 4, " \r\n") : 1, at ? at + 4 : "?");
-}
-
-/* Every vCPU waits in HLT for an interrupt, as an idle kernel's do. */
-static bool all_halted(const char *registers)
-{
-    return strstr(registers, "HLT=1") && !strstr(registers, "HLT=0");
-}
-
-void nl_watch_compare(const struct nl_look looks[2], struct nl_sight *sight)
-{
-    unsigned long long bytes = looks[1].console_bytes - looks[0].console_bytes;
-    const char *registers = looks[0].registers ? looks[1].registers : NULL;
-    bool moved = registers && strcmp(looks[0].registers, registers) != 0;
-    bool exits = looks[0].has_exits && looks[1].has_exits && looks[1].exits != looks[0].exits;
-    char rip[32];
-
-    copy_rip(registers, rip, sizeof(rip));
-    if (bytes > 0)
-        set_sight(sight, "slow", "its console is still writing (%llu bytes in %.0f s)", bytes,
-                  LOOK_APART_S);
-    else if (moved)
-        set_sight(sight, "slow",
-                  "its vCPU is executing (RIP %s%s), but neither console nor agent say anything",
-                  rip,
-                  !looks[1].has_exits ? ""
-                  : exits             ? ", exits move"
-                                      : ", no exits");
-    else if (exits)
-        set_sight(sight, "slow", "its vCPU has exits, but neither console nor agent say anything");
-    else if (registers && all_halted(registers))
-        set_sight(sight, "hung",
-                  "its vCPU is halted at RIP %s and had nothing to do in %.0f s: what runs in it "
-                  "waits for something that does not come",
-                  rip, LOOK_APART_S);
-    else if (registers)
-        set_sight(sight, "hung", "its vCPU has not moved from RIP %s in %.0f s", rip, LOOK_APART_S);
-    else
-        set_sight(sight, "hung", "nothing could be learned of its vCPU, and its console is silent");
-}
-
-/* Two looks at a guest that nothing is known to be wrong with. */
-static void look_twice(struct nl_layer *layer, struct nl_sight *sight)
-{
-    cleanup_error struct nl_error *ignored = NULL;
-    struct nl_look looks[2] = {0};
-
-    take_look(layer, sight->until, &looks[0]);
-    if (nl_sleep(LOOK_APART_S, NULL) == 0) {
-        take_look(layer, sight->until, &looks[1]);
-        /* libvirt learns of its QEMU's end later than those who talked to its guest. */
-        if (nl_watch_glance(layer, sight, &ignored) == 0 || !sight->kind)
-            nl_watch_compare(looks, sight);
-    } else {
-        set_sight(sight, "timeout", "interrupted while looking");
+    if (has_trouble(layer, sight))
+        return true;
+    json_object_foreach((json_t *)services, name, up)
+    {
+        if (json_is_true(up))
+            continue;
+        set_sight(sight, "error", "its %s is not up", name);
+        sight->service = strcmp(name, "sshd") == 0 ? "sshd" : "libvirtd";
+        sight->layer = layer;
+        return true;
     }
-    free(looks[0].registers);
-    free(looks[1].registers);
+    if (!thorough || layer->ssh_port == 0 ||
+        nl_probe_sshd(layer->ssh_port, nl_deadline_in(SSHD_S)) || nl_interrupted())
+        return false;
+    set_sight(sight, "error", "its sshd does not answer, its agent does");
+    sight->service = "sshd";
+    sight->layer = layer;
+    return true;
 }
 
-/* At the layers around one that has not run yet. libvirt may hear of a layer's end a moment after
-   its agent's stream has ended. */
-static void look_outward(struct nl_layer *layer, struct nl_sight *sight)
+/* The agent said nothing; what do the looks say, and the layer's sshd? */
+static void judge_silence(struct nl_layer *layer, bool answered, struct nl_sight *sight)
 {
-    cleanup_error struct nl_error *ignored = NULL;
-    struct nl_layer *outer = layer - 1;
+    bool idle;
 
-    if (nl_watch_glance(outer, sight, &ignored) < 0 || !outer->link || nl_link_alive(outer->link))
+    free(sight->what);
+    sight->layer = layer;
+    sight->kind = nl_look_compare(sight->looks, sight->n_looks, answered, &idle, &sight->what);
+    if (!answered || nl_interrupted())
         return;
-    if (nl_sleep(LOOK_APART_S, &ignored) == 0)
-        nl_watch_glance(outer, sight, &ignored);
+    if (layer->ssh_port != 0 && nl_probe_sshd(layer->ssh_port, nl_deadline_in(SSHD_S)))
+        set_sight(sight, "lost",
+                  "its agent does not answer, but its sshd does: the machine is alive");
+    else if (idle && layer->ssh_port == 0)
+        set_sight(sight, "lost",
+                  "its agent does not answer, and its kernel is idle and takes interrupts");
+}
+
+bool nl_watch_answers(struct nl_layer *layer, double seconds)
+{
+    cleanup_error struct nl_error *ignored = NULL;
+
+    return layer->link && nl_link_ping(layer->link, &ignored) == 0 &&
+           nl_link_pong(layer->link, nl_deadline_in(seconds), NULL, &ignored) == 1;
+}
+
+bool nl_watch_examine(struct nl_layer *layer, bool answered, bool thorough, struct nl_sight *sight)
+{
+    cleanup_error struct nl_error *ignored = NULL;
+    cleanup_json json_t *pong = NULL;
+    bool pinged = answered && layer->link && nl_link_ping(layer->link, &ignored) == 0;
+
+    if (pinged && nl_link_pong(layer->link, nl_deadline_in(FIRST_PONG_S), &pong, NULL) == 1)
+        return misses_service(layer, pong, thorough, sight);
+    if (!layer->domain || nl_interrupted())
+        return false;
+    nl_error_free(&ignored);
+    if (nl_watch_glance(layer, sight, &ignored) < 0 && sight->kind)
+        return true;
+    switch (look_on(layer, pinged, sight)) {
+    case 1:
+        return misses_service(layer, NULL, thorough, sight);
+    case 0:
+        break;
+    default:
+        return false;
+    }
+    nl_error_free(&ignored);
+    /* libvirt learns of its QEMU's end later than those who talked to its guest. */
+    if (nl_watch_glance(layer, sight, &ignored) == 0 || !sight->kind)
+        judge_silence(layer, answered, sight);
+    return true;
+}
+
+/* A layer further out whose stream has ended: libvirt may say a moment later why. */
+static bool has_ended(struct nl_layer *layer, struct nl_sight *sight)
+{
+    cleanup_error struct nl_error *ignored = NULL;
+
+    if (nl_watch_glance(layer, sight, &ignored) < 0)
+        return sight->kind != NULL;
+    if (!layer->link || nl_link_alive(layer->link) || nl_sleep(HEARSAY_S, NULL) < 0)
+        return false;
+    return nl_watch_glance(layer, sight, &ignored) < 0 && sight->kind;
+}
+
+/* Forget what was seen of a layer that is well. */
+static void look_on_at(struct nl_layer *layer, struct nl_sight *sight)
+{
+    nl_deadline until = sight->until;
+
+    nl_sight_clear(sight);
+    sight->layer = layer;
+    sight->until = until;
 }
 
 /* STARTED: its guest has run. Before that the fault is not in it, but it may be further out. LATE:
-   there is only time to see whether it has ended. */
+   there is only time to see whether something has ended. */
 static void judge(struct nl_layer *layer, bool started, bool late, struct nl_sight *sight)
 {
+    struct nl_layer *outer = &layer->stack->layers[nl_stack_outermost(layer->stack)];
     nl_deadline soon = nl_deadline_in(JUDGE_LATE_S);
-    cleanup_error struct nl_error *ignored = NULL;
 
-    sight->layer = layer;
     sight->until = nl_stack_deadline(layer->stack, JUDGE_S);
     if (sight->until < soon)
         sight->until = soon;
-    if (layer->local && layer->link)
+    sight->layer = layer;
+    if (layer->local && layer->link) {
         set_sight(sight, "timeout", "its agent, a local process, does not answer");
-    else if (late)
-        nl_watch_glance(layer, sight, &ignored);
-    else if (started && (nl_watch_glance(layer, sight, &ignored) == 0 || !sight->kind))
-        look_twice(layer, sight);
-    else if (!started && layer->index > 0)
-        look_outward(layer, sight);
+        return;
+    }
+    for (; outer < layer; outer++) {
+        if (has_ended(outer, sight) ||
+            (!late && outer->greeted && nl_watch_examine(outer, true, true, sight)))
+            return;
+        look_on_at(layer, sight);
+        if (nl_interrupted())
+            return;
+    }
+    if (!started || (late && !has_ended(layer, sight)))
+        return;
+    if (!late && !nl_watch_examine(layer, layer->greeted, true, sight) && !nl_interrupted())
+        set_sight(sight, "slow", "its agent answers a ping, but not this");
 }
 
-/* Whether the layer itself came to its end, and not what it runs for us, or our patience, which is
-   the run's when LATE. */
-static bool is_lost(const struct nl_sight *sight, bool late)
+/* Whether the layer itself came to its end, and not what it runs for us, or our patience. */
+static bool is_lost(const struct nl_sight *sight)
 {
-    if (late && strcmp(sight->kind, "timeout") == 0)
-        return false;
-    return strcmp(sight->kind, "slow") != 0 && strcmp(sight->kind, "error") != 0;
+    static const char *const lost[] = {"crashed", "gone", "hung", "lost"};
+
+    for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
+        if (strcmp(sight->kind, lost[i]) == 0)
+            return true;
+    return false;
 }
 
 /* What SIGHT's kind is called in a sentence. */
@@ -268,20 +322,64 @@ static void tell(const struct nl_layer *layer, const struct nl_sight *sight, str
         asprintf(&waited, ", while %s was waited for", layer->spec->name) < 0)
         waited = NULL;
     /* The wait may have ended because a glance saw the same. */
-    if (!strcmp(nl_error_message(*err), sight->what))
+    if (!*err || strstr(nl_error_message(*err), sight->what)) {
+        nl_error_free(err);
         nl_fail(err, NL_EXIT_LAB, "it is %s: %s%s", condition(sight), sight->what,
                 waited ? waited : "");
-    else
+    } else {
         nl_wrap(err, "it is %s (%s)%s", condition(sight), sight->what, waited ? waited : "");
+    }
+}
+
+/* What the failure that was just recorded says besides. */
+static void add_details(const struct nl_sight *sight)
+{
+    struct nl_document *document = sight->layer->stack->document;
+    json_t *evidence = sight->n_looks > 0 ? nl_hang_evidence(sight) : NULL;
+    const char *process = nl_dig_string(evidence, "process", NULL);
+
+    nl_document_failure_set(document, "seen",
+                            process ? json_sprintf("%s; QEMU's process: %s", sight->what, process)
+                                    : nl_document_text(sight->what));
+    if (sight->service)
+        nl_document_failure_set(document, "service", json_string(sight->service));
+    if (evidence)
+        nl_document_failure_set(document, "evidence", evidence);
+}
+
+/* SIGHT explains *ERR, which PHASE of LAYER ended in. */
+static int record(struct nl_layer *layer, const char *phase, const struct nl_sight *sight,
+                  struct nl_error **err)
+{
+    struct nl_layer *found = sight->layer;
+    struct nl_document *document = layer->stack->document;
+    bool first = !json_is_object(json_object_get(nl_document_json(document), "failure"));
+    json_t *tail = found->console ? nl_console_tail(found->console, CONSOLE_TAIL) : NULL;
+
+    tell(layer, sight, err);
+    if (!strcmp(found->state, NL_LAYER_UP) && is_lost(sight)) {
+        found->state = NL_LAYER_GONE;
+        nl_document_layer_state(document, found->index, found->state);
+    }
+    nl_stack_fail(layer->stack, found->spec->name, phase, sight->kind, tail, err);
+    if (first)
+        add_details(sight);
+    return -1;
+}
+
+int nl_watch_check(struct nl_layer *layer, const char *phase, struct nl_error **err)
+{
+    cleanup_sight struct nl_sight sight = {0};
+
+    if (!nl_watch_examine(layer, true, false, &sight) || !sight.kind)
+        return nl_interrupt_check(err);
+    return record(layer, phase, &sight, err);
 }
 
 int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
                    struct nl_error **err)
 {
-    struct nl_document *document = layer->stack->document;
     cleanup_sight struct nl_sight sight = {0};
-    struct nl_layer *found;
-    json_t *tail;
     bool late;
 
     if (nl_error_status(*err) == NL_EXIT_INTERRUPTED)
@@ -290,12 +388,60 @@ int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
     judge(layer, layer->domain && strcmp(phase, NL_PHASE_CREATE) != 0, late, &sight);
     if (!sight.kind)
         sight.kind = late ? "timeout" : kind;
-    found = sight.layer;
-    tell(layer, &sight, err);
-    if (!strcmp(found->state, NL_LAYER_UP) && is_lost(&sight, late)) {
-        found->state = NL_LAYER_GONE;
-        nl_document_layer_state(document, found->index, found->state);
+    return record(layer, phase, &sight, err);
+}
+
+/* Something points to its end: ask the layer below, which costs it time. */
+static bool has_sign(struct nl_layer *layer)
+{
+    return layer->console && (nl_console_crash(layer->console) || nl_console_ended(layer->console));
+}
+
+/* Silent layers are pinged, and looked at if that does not help. */
+static int keep_touch(struct nl_layer *layer, struct nl_error **err)
+{
+    cleanup_sight struct nl_sight sight = {0};
+    int64_t now = nl_now_ms();
+    int64_t heard = nl_link_last_heard_ms(layer->link);
+
+    if (heard >= layer->pinged_ms)
+        layer->pinged_ms = 0;
+    if (now - heard < PING_AFTER_S * 1000)
+        return 0;
+    if (layer->pinged_ms == 0) {
+        layer->pinged_ms = now;
+        return nl_link_ping(layer->link, err);
     }
-    tail = found->console ? nl_console_tail(found->console, CONSOLE_TAIL) : NULL;
-    return nl_stack_fail(layer->stack, found->spec->name, phase, sight.kind, tail, err);
+    if (now - layer->pinged_ms < PONG_WITHIN_S * 1000)
+        return 0;
+    layer->pinged_ms = now + (int64_t)(LOOK_AGAIN_S - PONG_WITHIN_S) * 1000;
+    if (!nl_watch_examine(layer, true, false, &sight) || !sight.kind || !is_lost(&sight))
+        return nl_interrupt_check(err);
+    return fail_seen(&sight, err);
+}
+
+static int look_around(struct nl_layer *layer, struct nl_error **err)
+{
+    struct nl_stack *stack = layer->stack;
+
+    for (size_t i = nl_stack_outermost(stack); i <= layer->index; i++) {
+        struct nl_layer *one = &stack->layers[i];
+        cleanup_sight struct nl_sight sight = {0};
+
+        if (has_sign(one) && nl_watch_glance(one, &sight, err) < 0)
+            return -1;
+        if (has_trouble(one, &sight))
+            return fail_seen(&sight, err);
+        if (one->greeted && keep_touch(one, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int nl_watch_tick(struct nl_layer *layer, struct nl_error **err)
+{
+    if (nl_interrupt_check(err) == 0 && look_around(layer, err) == 0)
+        return 0;
+    layer->given_up = true;
+    return -1;
 }

@@ -15,6 +15,8 @@
 #define REPLY_S 15.0
 /* Debian's; libvirt in a layer takes the same unless the scenario names another. */
 #define EMULATOR "/usr/bin/qemu-system-x86_64"
+/* After a failure, for an agent that may be gone. */
+#define LAST_PING_S 5.0
 #define COMMAND_FOLDER "/tmp/nestlab-command"
 #define COMMAND_OUTPUT_MAX (1 << 20)
 
@@ -36,7 +38,8 @@ bool nl_work_is_at(char *const *layers, const struct nl_layer *layer)
 /* Was it the agent's own word that something does not go, and not silence? */
 static bool has_answered(struct nl_layer *layer, nl_deadline deadline)
 {
-    return nl_link_alive(layer->link) && nl_deadline_left_ms(deadline) > 0 && !nl_interrupted();
+    return nl_link_alive(layer->link) && !layer->given_up && nl_deadline_left_ms(deadline) > 0 &&
+           !nl_interrupted();
 }
 
 int nl_work_names(struct nl_stack *stack, char *const *listed, json_t **names,
@@ -230,7 +233,16 @@ static bool has_failed(const struct nl_stack *stack)
     return json_is_object(json_object_get(nl_document_json(stack->document), "failure"));
 }
 
-/* A layer that is lost only now, at the end. What failed before has been blamed already. */
+/* Is it of use to ask LAYER for anything? One that is lost only now, at the end, is blamed; what
+   failed before has been blamed already. */
+static bool still_answers(struct nl_layer *layer, struct nl_error **err)
+{
+    if (!layer->greeted || has_failed(layer->stack))
+        return nl_watch_answers(layer, LAST_PING_S);
+    return nl_watch_check(layer, "collect", err) == 0;
+}
+
+/* It was there a moment ago. */
 static void blame_lost(struct nl_layer *layer, struct nl_error **err)
 {
     if (!nl_link_alive(layer->link) && !has_failed(layer->stack))
@@ -266,7 +278,9 @@ int nl_work_collect(struct nl_stack *stack, struct nl_error **err)
             continue;
         nl_progress_update("%s", layer->spec->name);
         nl_layer_count_exits(layer, "end");
-        if (nl_layer_read_log(layer, &one) < 0) {
+        if (!still_answers(layer, &one) || nl_layer_read_log(layer, &one) < 0) {
+            if (!one)
+                continue;
             blame_lost(layer, &one);
             if (!first)
                 first = nl_steal(&one);

@@ -105,3 +105,12 @@ def says($pattern): .message | test($pattern);
 def log_lines($pattern):
     .name as $name
     | limit(2; .log.records[]? | select(.text | test($pattern)) | "\($name), kernel log: \(.text)");
+
+# On a failure: what was seen of a layer that hangs, in a few lines.
+def hang_evidence:
+    [ .message,
+      (.evidence | values
+       | (.process | values | "its QEMU's process: \(.)"),
+         ([.looks[].vcpus[]? | .symbol // .rip] | unique | select(length > 0)
+          | "seen at \(.[:6] | join(", "))"),
+         (.backtrace | values | [.[] | select(test("RIP: "))] | .[:1][] | "by NMI: \(.)")) ];

@@ -157,7 +157,10 @@ static void answer(const json_t *request)
             return;
         }
     }
-    if (!strcmp(op, "put"))
+    if (!strcmp(op, "ping"))
+        say("{\"id\":\"%s\",\"ok\":true,\"result\":{\"busy\":\"silent\"}}\n",
+            json_string_value(json_object_get(request, "id")));
+    else if (!strcmp(op, "put"))
         answer_put(id, request);
     else
         answer_echo(id, request);

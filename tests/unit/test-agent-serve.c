@@ -417,12 +417,39 @@ static void test_poweroff(void **state)
     assert_int_equal(WEXITSTATUS(status), 55);
 }
 
+/* It is told what is under way, at once; other questions wait their turn, and what comes behind one
+   that waits. */
+static void test_ping(void **state)
+{
+    struct served *served = *state;
+    cleanup_json json_t *idle = ask(served, "{\"id\":\"ping-1\",\"op\":\"ping\"}");
+    json_t *heard[4];
+
+    assert_true(json_is_null(json_object_get(result(idle), "busy")));
+    assert_true(json_is_object(json_object_get(result(idle), "services")));
+    say(served, "{\"id\":2,\"op\":\"exec\",\"argv\":[\"sleep\",\"1\"]}\n"
+                "{\"id\":\"ping-3\",\"op\":\"ping\"}\n"
+                "{\"id\":4,\"op\":\"benches\"}\n{\"id\":\"ping-5\",\"op\":\"ping\"}\n");
+    for (size_t i = 0; i < 4; i++)
+        heard[i] = hear(served);
+    assert_string_equal(json_string_value(json_object_get(heard[0], "id")), "ping-3");
+    assert_string_equal(json_string_value(json_object_get(result(heard[0]), "busy")), "exec");
+    assert_true(json_number_value(json_object_get(result(heard[0]), "busy_s")) < 1);
+    assert_int_equal(id_of(heard[1]), 2);
+    assert_int_equal(id_of(heard[2]), 4);
+    assert_string_equal(json_string_value(json_object_get(heard[3], "id")), "ping-5");
+    assert_true(json_is_null(json_object_get(result(heard[3]), "busy")));
+    for (size_t i = 0; i < 4; i++)
+        json_decref(heard[i]);
+}
+
 #define SERVED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SERVED(test_order),
+        SERVED(test_ping),
         SERVED(test_exec),
         SERVED(test_exec_timeout_takes_the_group),
         SERVED(test_exec_output),

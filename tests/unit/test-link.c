@@ -388,6 +388,53 @@ static void test_interrupt_wakes(void **state)
     assert_true(nl_now_ms() - start < 2000);
 }
 
+/* What a tick finds out while a question is open. */
+struct ticks {
+    struct nl_link *link;
+    int n;
+    bool pong;
+};
+
+static int ping_once(void *data, struct nl_error **err)
+{
+    struct ticks *ticks = data;
+    cleanup_json json_t *pong = NULL;
+
+    if (++ticks->n == 1)
+        return nl_link_ping(ticks->link, err);
+    ticks->pong = nl_link_pong(ticks->link, nl_deadline_in(5), &pong, err) == 1 &&
+                  !strcmp(json_string_value(json_object_get(pong, "busy")), "silent");
+    return nl_fail(err, NL_EXIT_LAB, "enough of it");
+}
+
+/* A ping is answered while a question is open, is no answer to that, and a tick ends the wait. */
+static void test_ping_while_a_question_is_open(void **state)
+{
+    cleanup_link struct nl_link *link = open_link("", NULL, NULL);
+    struct ticks ticks = {.link = link};
+
+    (void)state;
+    nl_link_watch(link, ping_once, &ticks);
+    assert_fails(link, "silent", 30, "enough of it");
+    assert_int_equal(ticks.n, 2);
+    assert_true(ticks.pong);
+    nl_link_watch(link, NULL, NULL);
+    assert_says(link, "late", 30, "late");
+}
+
+static void test_no_pong(void **state)
+{
+    cleanup_link struct nl_link *deaf = open_link("deaf", NULL, NULL);
+    cleanup_link struct nl_link *dead = open_link("", NULL, NULL);
+    cleanup_error struct nl_error *err = NULL;
+
+    (void)state;
+    assert_int_equal(nl_link_ping(deaf, &err), 0);
+    assert_int_equal(nl_link_pong(deaf, nl_deadline_in(0.3), NULL, &err), 0);
+    assert_fails(dead, "half", 30, "stream ended");
+    assert_int_equal(nl_link_pong(dead, nl_deadline_in(30), NULL, &err), -1);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -410,6 +457,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_put_file),
         cmocka_unit_test(test_no_agent),
         cmocka_unit_test(test_nothing_is_left_open),
+        cmocka_unit_test(test_ping_while_a_question_is_open),
+        cmocka_unit_test(test_no_pong),
         cmocka_unit_test(test_interrupt_wakes),
     };
     const char *mode = getenv("FAKE");

@@ -1,8 +1,9 @@
 /*
- * test-watch.c - telling a guest that hangs from one that is slow.
+ * test-watch.c - who is to blame when a wait ends: the layer waited for, or one around it.
  */
 #include "watch.h"
 #include "dig.h"
+#include "keeper-watch.h"
 
 #include <libvirt/virterror.h>
 #include <setjmp.h>
@@ -11,86 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define RUNNING "RIP=ffffffff81000000 RFL=00000246 II=0 A20=1 SMM=0 HLT=0\n"
-#define HALTED "RIP=ffffffff81aabbcc RFL=00000246 II=0 A20=1 SMM=0 HLT=1\n"
-
-static void expect(const struct nl_look looks[2], const char *kind, const char *part)
-{
-    cleanup_sight struct nl_sight sight = {0};
-
-    nl_watch_compare(looks, &sight);
-    assert_string_equal(sight.kind, kind);
-    if (!strstr(sight.what, part))
-        fail_msg("\"%s\" is not in: %s", part, sight.what);
-}
-
-static void test_a_console_that_writes_is_slow(void **state)
-{
-    (void)state;
-    expect((struct nl_look[]){{.console_bytes = 10, .registers = (char *)RUNNING},
-                              {.console_bytes = 52, .registers = (char *)RUNNING}},
-           "slow", "42 bytes");
-}
-
-static void test_registers_that_change_are_slow(void **state)
-{
-    (void)state;
-    expect((struct nl_look[]){{.registers = (char *)RUNNING}, {.registers = (char *)HALTED}},
-           "slow", "RIP ffffffff81aabbcc)");
-    expect((struct nl_look[]){{.registers = (char *)RUNNING, .has_exits = true, .exits = 3},
-                              {.registers = (char *)HALTED, .has_exits = true, .exits = 3}},
-           "slow", "no exits");
-}
-
-/* A second vCPU may be the one that works. */
-static void test_any_vcpu_counts(void **state)
-{
-    (void)state;
-    expect((struct nl_look[]){{.registers = (char *)"CPU#0\n" HALTED "CPU#1\n" HALTED},
-                              {.registers = (char *)"CPU#0\n" HALTED "CPU#1\n" RUNNING}},
-           "slow", "executing");
-}
-
-/* An idle guest wakes for its tick and halts where it did before. */
-static void test_exits_that_move_are_slow(void **state)
-{
-    (void)state;
-    expect((struct nl_look[]){{.registers = (char *)HALTED, .has_exits = true, .exits = 100},
-                              {.registers = (char *)HALTED, .has_exits = true, .exits = 190}},
-           "slow", "has exits");
-    expect((struct nl_look[]){{.has_exits = true, .exits = 100}, {.has_exits = true, .exits = 190}},
-           "slow", "has exits");
-}
-
-/* Counters of only one look say nothing. */
-static void test_one_count_is_no_movement(void **state)
-{
-    (void)state;
-    expect((struct nl_look[]){{.registers = (char *)RUNNING},
-                              {.registers = (char *)RUNNING, .has_exits = true, .exits = 190}},
-           "hung", "not moved from RIP ffffffff81000000");
-}
-
-static void test_halted_is_told_from_stuck(void **state)
-{
-    (void)state;
-    expect((struct nl_look[]){{.registers = (char *)HALTED}, {.registers = (char *)HALTED}}, "hung",
-           "halted at RIP ffffffff81aabbcc");
-    expect((struct nl_look[]){{.registers = (char *)HALTED RUNNING},
-                              {.registers = (char *)HALTED RUNNING}},
-           "hung", "not moved");
-}
-
-static void test_without_evidence_it_says_so(void **state)
-{
-    (void)state;
-    expect((struct nl_look[]){{0}, {0}}, "hung", "nothing could be learned");
-    expect((struct nl_look[]){{.registers = (char *)RUNNING}, {0}}, "hung",
-           "nothing could be learned");
-    expect((struct nl_look[]){{.registers = (char *)""}, {.registers = (char *)""}}, "hung",
-           "RIP ?");
-}
 
 /* L0 with a domain of libvirt's test driver, which runs or has ended; L1 without one yet. */
 struct two {
@@ -278,22 +199,58 @@ static void test_an_interrupt_is_nobodys_failure(void **state)
     two_close(&two);
 }
 
+/* A layer that answered once, and of which nothing can be learned now, or that has ended. */
+static void test_a_kept_stack_is_looked_after(void **state)
+{
+    static const char *const states[] = {"hung", NL_LAYER_GONE};
+
+    (void)state;
+    virSetErrorFunc(NULL, ignore_error);
+    for (int ended = 0; ended < 2; ended++) {
+        struct two two;
+
+        two_open(&two, ended);
+        for (size_t i = 0; i < 2; i++)
+            pthread_mutex_init(&two.layers[i].lock, NULL);
+        nl_keeper_watch_round(&two.stack);
+        assert_string_equal(two.layers[0].state, NL_LAYER_UP);
+        two.layers[0].greeted = true;
+        nl_keeper_watch_round(&two.stack);
+        assert_string_equal(two.layers[0].state, states[ended]);
+        assert_string_equal(two.layers[1].state, NL_LAYER_UP);
+        two_close(&two);
+    }
+}
+
+/* What its agent complained of ends a wait, also one for a layer inside it. */
+static void test_trouble_ends_a_wait(void **state)
+{
+    cleanup_error struct nl_error *err = NULL;
+    struct two two;
+
+    (void)state;
+    two_open(&two, false);
+    for (size_t i = 0; i < 2; i++)
+        pthread_mutex_init(&two.layers[i].lock, NULL);
+    assert_int_equal(nl_watch_tick(&two.layers[1], &err), 0);
+    two.layers[0].trouble = (char *)"sshd: ended by signal 9";
+    assert_int_equal(nl_watch_tick(&two.layers[1], &err), -1);
+    assert_non_null(strstr(nl_error_message(err), "sshd: ended by signal 9"));
+    assert_true(two.layers[1].given_up);
+    two_close(&two);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_console_that_writes_is_slow),
-        cmocka_unit_test(test_registers_that_change_are_slow),
-        cmocka_unit_test(test_any_vcpu_counts),
-        cmocka_unit_test(test_exits_that_move_are_slow),
-        cmocka_unit_test(test_one_count_is_no_movement),
-        cmocka_unit_test(test_halted_is_told_from_stuck),
-        cmocka_unit_test(test_without_evidence_it_says_so),
         cmocka_unit_test(test_a_failed_create_is_blamed_on_who_died),
         cmocka_unit_test(test_a_domain_that_ends_while_looked_at_is_gone),
         cmocka_unit_test(test_nothing_is_said_twice),
         cmocka_unit_test(test_who_was_waited_for_is_told),
         cmocka_unit_test(test_the_runs_own_limit),
         cmocka_unit_test(test_an_interrupt_is_nobodys_failure),
+        cmocka_unit_test(test_a_kept_stack_is_looked_after),
+        cmocka_unit_test(test_trouble_ends_a_wait),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
