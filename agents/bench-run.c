@@ -7,6 +7,7 @@
  */
 #include "bench-run.h"
 #include "bench-meter.h"
+#include "bench-precision.h"
 #include "util.h"
 
 #include <errno.h>
@@ -156,13 +157,25 @@ static int calibrate(struct run *run, unsigned long *batch)
     return 0;
 }
 
+/* Looked at now and then: each look sorts all samples. */
+static bool is_precise(const struct run *run)
+{
+    const struct bench_options *options = run->options;
+    long count = run->outcome->count, most = options->samples * AGENT_BENCH_MORE;
+
+    if (options->precision <= 0 || count >= most || count >= AGENT_BENCH_SAMPLES_MAX)
+        return true;
+    return count % options->samples == 0 &&
+           agent_bench_half_width(run->outcome->samples, count) <= options->precision;
+}
+
 /* Within the budget; beyond it for what a judgement takes at least, as long as the deadline is not
    near. */
 static bool wants_more(const struct run *run, double batch_ns)
 {
     double now = agent_bench_now_ns();
 
-    if (run->outcome->count >= run->options->samples)
+    if (run->outcome->count >= run->options->samples && is_precise(run))
         return false;
     if (now < run->limit_ns)
         return true;

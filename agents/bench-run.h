@@ -10,7 +10,9 @@
 #include <jansson.h>
 
 struct bench_options {
-    long samples;
+    long samples;     /* at least; with a precision up to AGENT_BENCH_MORE times as many */
+    double precision; /* go on until half the width of the median's interval is at most this part of
+                         the median, or the budget ends; 0: do not go on */
     long warmup;
     double budget_s;   /* for calibration, warm-up and samples; preparation is outside it. The
                           least number of samples is taken beyond it, too */
@@ -20,7 +22,11 @@ struct bench_options {
 };
 
 #define AGENT_BENCH_SAMPLES_MIN 10
-#define AGENT_BENCH_SAMPLES_MAX 1000
+#define AGENT_BENCH_SAMPLES_MAX 10000
+
+/* What is not precise after so many times the samples that were asked for varies by nature: no
+   budget makes it precise, and all samples are kept in the document. */
+#define AGENT_BENCH_MORE 10
 
 /* The batch to try after N operations took ELAPSED_NS: aims at TARGET_NS, grows at most 16-fold
    (the first operations are cold, so what they took says little), is at least 1 and, if MAX is not

@@ -125,8 +125,10 @@ static int get_options(const json_t *args, struct bench_options *options, char *
     const json_t *guest = json_object_get(args, "guest");
 
     options->budget_s = 5;
+    options->precision = 0;
     if (get_number(args, "samples", AGENT_BENCH_SAMPLES_MIN, AGENT_BENCH_SAMPLES_MAX, &samples,
                    error) ||
+        get_number(args, "precision", 0, 1, &options->precision, error) ||
         get_number(args, "warmup", 0, AGENT_BENCH_SAMPLES_MAX, &warmup, error) ||
         get_number(args, "budget_s", 0.01, 600, &options->budget_s, error))
         return -1;

@@ -11,11 +11,11 @@
 #include <stdbool.h>
 
 /* Run the benchmark NAME. ARGS (may be NULL): "samples" (default 20, at least 10), "warmup" (2),
-   "budget_s" (5), "deadline_s" (3 * budget_s + 10), "guest" (paths: "emulator", "firmware",
-   "kernel", "initrd"); other keys are ignored. Blocks up to deadline_s. Where the budget ends
-   before 10 samples are taken it goes on, up to the deadline. 0: *RESULT is a new reference to an
-   object as docs/document.md describes under "benchmarks", but "layer", which is the caller's to
-   add. -1: *ERROR is a malloc'd sentence. */
+   "precision" (0: as many samples as asked for), "budget_s" (5), "deadline_s" (3 * budget_s + 10),
+   "guest" (paths: "emulator", "firmware", "kernel", "initrd"); other keys are ignored. Blocks up to
+   deadline_s. Where the budget ends before 10 samples are taken it goes on, up to the deadline. 0:
+   *RESULT is a new reference to an object as docs/document.md describes under "benchmarks", but
+   "layer", which is the caller's to add. -1: *ERROR is a malloc'd sentence. */
 int agent_bench(const char *name, const json_t *args, json_t **result, char **error);
 
 /* The array that the operation "benches" returns as "benchmarks"; a new reference. */

@@ -30,8 +30,9 @@
  *   log        {"since": SEQ} -> {"records": [{"seq", "level" 0..7, "facility", "time_us",
  *              "text"}], "lost": N, "next": SEQ}     from /dev/kmsg; "lost" counts overwritten
  *              records; one reply is limited: go on from "next" until "records" is empty
- *   bench      {"name", "samples", "warmup", "budget_s", "deadline_s", "guest": {"emulator",
- *              "firmware", "kernel", "initrd"}} -> see docs/document.md, "benchmarks"
+ *   bench      {"name", "samples", "precision", "warmup", "budget_s", "deadline_s",
+ *              "guest": {"emulator", "firmware", "kernel", "initrd"}} -> see docs/document.md,
+ *              "benchmarks"
  *   benches    {} -> {"benchmarks": [{"name", "unit", "about", "needs_vcpus", "needs_hypervisor"}]}
  *   exec       {"argv": [...], "directory", "environment": {...}, "timeout_s", "output_limit",
  *              "input"} -> {"exit": N | null, "signal": N | null, "timed_out": bool,

@@ -1,6 +1,7 @@
 /*
  * report-slowdown.c - the slowdown in the text report: medians and ratios, layer by layer.
  */
+#include "cleanup.h"
 #include "dig.h"
 #include "report-text.h"
 #include "table.h"
@@ -133,6 +134,33 @@ static void print_skipped(const struct nl_text *to, const json_t *document)
     }
 }
 
+/* What the table does not show: why a series is unstable, other than by a wide interval. */
+static void print_unstable(const struct nl_text *to, const char *benchmark, const json_t *layer)
+{
+    const json_t *why = json_object_get(layer, "why_unstable");
+    size_t i;
+    json_t *reason;
+
+    json_array_foreach(why, i, reason)
+    {
+        const char *name = json_is_string(reason) ? json_string_value(reason) : "";
+        cleanup_free char *text = NULL;
+        int rc = 0;
+
+        if (strcmp(name, "drifts") == 0)
+            rc = asprintf(&text, "%s at %s drifts by %+.0f %% from first to last sample", benchmark,
+                          nl_dig_string(layer, "layer", "?"),
+                          100 * nl_dig_number(layer, "drift", 0));
+        else if (strcmp(name, "autocorrelated") == 0)
+            rc = asprintf(&text, "%s at %s: neighbours are alike (r = %.2f)", benchmark,
+                          nl_dig_string(layer, "layer", "?"), nl_dig_number(layer, "lag1", 0));
+        if (rc <= 0)
+            continue;
+        fprintf(to->out, "  %sunstable:%s ", to->dim, to->plain);
+        nl_text_wrap(to, text, 12, 4);
+    }
+}
+
 void nl_text_slowdown(const struct nl_text *to, const json_t *document)
 {
     const json_t *layers = json_object_get(document, "layers");
@@ -145,11 +173,17 @@ void nl_text_slowdown(const struct nl_text *to, const json_t *document)
     if (json_array_size(entries) == 0)
         return;
     n = n > LAYERS_MAX ? LAYERS_MAX : n;
-    nl_text_section(
-        to, "Slowdown",
-        "medians; x: times slower, \u00b1 95 % interval; ~ unstable: interval wider than 10 %");
+    nl_text_section(to, "Slowdown", "medians; x: times slower, \u00b1 95 % interval; ~ unstable");
     table = heading(layers, n);
     json_array_foreach(entries, i, entry) row(table, entry, layers, n);
     nl_table_print(table, to->out, to->dim, to->plain);
+    json_array_foreach(entries, i, entry)
+    {
+        size_t k;
+        json_t *layer;
+
+        json_array_foreach(json_object_get(entry, "layers"), k, layer)
+            print_unstable(to, nl_dig_string(entry, "benchmark", "?"), layer);
+    }
     print_skipped(to, document);
 }

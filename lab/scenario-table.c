@@ -117,6 +117,8 @@ static const struct nl_field benchmark_fields[] = {
      .pattern = LAYER_PATTERN, .allowed = LAYER_ALLOWED},
     {"samples", NL_FIELD_INT, FIELD(nl_benchmark_spec, samples), .low = 10, .high = 10000,
      .fallback = "20"},
+    {"precision", NL_FIELD_NUMBER, FIELD(nl_benchmark_spec, precision), .low = 0, .high = 1,
+     .fallback = "0.02"},
     {"budget_s", NL_FIELD_NUMBER, FIELD(nl_benchmark_spec, budget_s), .low = 0.1, .high = 3600,
      .fallback = "5"},
     {.key = NULL},

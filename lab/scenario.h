@@ -64,10 +64,11 @@ struct nl_fault_spec {
 };
 
 struct nl_benchmark_spec {
-    char **names;    /* NULL: none; {"all", NULL}: all */
-    char **layers;   /* NULL: every layer */
-    int samples;     /* per benchmark, after warm-up; at least 10 */
-    double budget_s; /* per benchmark and layer */
+    char **names;     /* NULL: none; {"all", NULL}: all */
+    char **layers;    /* NULL: every layer */
+    int samples;      /* per benchmark, after warm-up; at least 10 */
+    double precision; /* of the median: more samples until it is reached; 0: no more */
+    double budget_s;  /* per benchmark and layer */
 };
 
 /* What the meter counts: single operations, in instructions, by layer. Only with an emulated L0. */

@@ -4,6 +4,7 @@
 #include "slowdown.h"
 #include "cleanup.h"
 #include "dig.h"
+#include "stability.h"
 #include "stats.h"
 
 #include <math.h>
@@ -19,6 +20,8 @@ struct series {
     const char *layer;
     double *samples;
     size_t n;
+    struct nl_summary summary;
+    struct nl_stability stability;
 };
 
 bool nl_benchmark_is_rate(const json_t *benchmark)
@@ -68,12 +71,41 @@ static void read_series(const json_t *layer, const json_t *benchmark, struct ser
 {
     *series = (struct series){.layer = nl_dig_string(layer, "name", "?")};
     series->n = nl_benchmark_samples(benchmark, &series->samples);
+    if (series->n == 0)
+        return;
+    series->summary = nl_summarize(series->samples, series->n);
+    series->stability = nl_stability(series->samples, series->n, &series->summary);
 }
 
 /* Absent where it is no number: JSON has no NAN, and null says "not known". */
 static void set_real(json_t *object, const char *key, double value)
 {
     json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+static bool is_unstable(const struct series *series)
+{
+    const struct nl_stability *stability = &series->stability;
+
+    return stability->wide || stability->drifts || stability->autocorrelated;
+}
+
+static json_t *why_unstable(const struct nl_stability *stability)
+{
+    const struct {
+        bool is;
+        const char *name;
+    } reasons[] = {
+        {stability->wide, "wide"},
+        {stability->drifts, "drifts"},
+        {stability->autocorrelated, "autocorrelated"},
+    };
+    json_t *why = json_array();
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        if (reasons[i].is)
+            json_array_append_new(why, json_string(reasons[i].name));
+    return why;
 }
 
 static json_t *ratio_json(const struct series *layer, const struct series *base, bool rate)
@@ -92,21 +124,25 @@ static json_t *ratio_json(const struct series *layer, const struct series *base,
     set_real(json, "ratio", ratio.value);
     set_real(json, "low", ratio.interval.low);
     set_real(json, "high", ratio.interval.high);
-    json_object_set_new(json, "unstable", json_boolean(ratio.unstable));
+    json_object_set_new(json, "unstable",
+                        json_boolean(ratio.unstable || is_unstable(top) || is_unstable(bottom)));
     return json;
 }
 
 static json_t *layer_json(const struct series *series, const struct series *l0,
                           const struct series *below, bool rate)
 {
-    struct nl_summary summary = nl_summarize(series->samples, series->n);
-    json_t *json = json_pack("{s:s, s:I}", "layer", series->layer, "n", (json_int_t)summary.n);
+    const struct nl_summary *summary = &series->summary;
+    json_t *json = json_pack("{s:s, s:I}", "layer", series->layer, "n", (json_int_t)summary->n);
 
-    set_real(json, "median", summary.median);
-    set_real(json, "mad", summary.mad);
-    set_real(json, "low", summary.interval.low);
-    set_real(json, "high", summary.interval.high);
-    json_object_set_new(json, "unstable", json_boolean(summary.unstable));
+    set_real(json, "median", summary->median);
+    set_real(json, "mad", summary->mad);
+    set_real(json, "low", summary->interval.low);
+    set_real(json, "high", summary->interval.high);
+    set_real(json, "lag1", series->stability.lag1);
+    set_real(json, "drift", series->stability.drift);
+    json_object_set_new(json, "unstable", json_boolean(is_unstable(series)));
+    json_object_set_new(json, "why_unstable", why_unstable(&series->stability));
     json_object_set_new(json, "to_l0", ratio_json(series, l0, rate));
     json_object_set_new(json, "to_below", ratio_json(series, below, rate));
     return json;

@@ -118,7 +118,8 @@ static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_err
     json_t *result = NULL;
 
     if (nl_work_bench(layer, "benchmarks", name,
-                      json_pack("{s:i, s:f}", "samples", spec->samples, "budget_s", spec->budget_s),
+                      json_pack("{s:i, s:f, s:f}", "samples", spec->samples, "precision",
+                                spec->precision, "budget_s", spec->budget_s),
                       &result, err) < 0)
         return -1;
     nl_document_layer_benchmark(layer->stack->document, layer->index, result);

@@ -2,6 +2,7 @@
  * test-agent-bench.c - the table of benchmarks, the runner, and the reasons it gives.
  */
 #include "bench.h"
+#include "bench-precision.h"
 #include "bench-run.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <math.h>
 #include <cmocka.h>
 
 static const struct bench_options quick = {
@@ -276,6 +278,60 @@ static void test_deadline_is_worth_more_than_ten_samples(void **state)
     assert_non_null(strstr(string(result, "short"), "too few"));
     assert_true(json_number_value(json_array_get(json_object_get(result, "samples"), 0)) > 59e3);
     json_decref(result);
+}
+
+/* Every second batch is twice as slow: no number of samples makes that precise to 1 %. */
+static int uneven(struct bench *bench, unsigned long n)
+{
+    static int turn;
+
+    (void)bench;
+    for (unsigned long i = 0; i < n; i++)
+        sleep_ms(turn % 2 ? 2 : 1);
+    turn++;
+    return 0;
+}
+
+static void test_goes_on_until_it_is_precise(void **state)
+{
+    static const struct {
+        double precision;
+        double budget_s;
+        size_t low, high;
+    } known[] = {{0, 5, 10, 10}, {1, 5, 10, 10}, {0.001, 20, 100, 100}, {0.001, 0.1, 11, 99}};
+    const struct benchmark benchmark = {.name = "uneven",
+                                        .unit = "us",
+                                        .about = "test",
+                                        .version = 1,
+                                        .operation = uneven,
+                                        .max_batch = 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const struct bench_options options = {.samples = 10,
+                                              .precision = known[i].precision,
+                                              .warmup = 1,
+                                              .budget_s = known[i].budget_s,
+                                              .deadline_s = 30};
+        json_t *result = success(&benchmark, &options);
+
+        assert_in_range(json_array_size(json_object_get(result, "samples")), known[i].low,
+                        known[i].high);
+        json_decref(result);
+    }
+}
+
+/* Orders as in tests/unit/test-stats.c: 20 samples have x(6) to x(15). */
+static void test_half_width(void **state)
+{
+    double samples[20];
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        samples[i] = 100 + i * 7 % 20;
+    assert_float_equal(agent_bench_half_width(samples, 20), 4.5 / 109.5, 1e-12);
+    assert_true(isinf(agent_bench_half_width(samples, 5)));
+    assert_true(isinf(agent_bench_half_width((const double[20]){0}, 20)));
 }
 
 struct seen {
@@ -545,6 +601,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_unfit_says_why),
         cmocka_unit_test(test_result_is_complete),
         cmocka_unit_test(test_ten_samples_are_worth_more_than_the_budget),
+        cmocka_unit_test(test_goes_on_until_it_is_precise),
+        cmocka_unit_test(test_half_width),
         cmocka_unit_test(test_deadline_is_worth_more_than_ten_samples),
         cmocka_unit_test(test_reset_precedes_every_batch),
         cmocka_unit_test(test_self_timed_counts_what_it_says),

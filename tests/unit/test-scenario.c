@@ -119,7 +119,7 @@ static const char full[] =
     " \"checks\": [{\"name\": \"c\", \"layer\": \"L1\", \"program\": \".\", \"explanation\": "
     "\"e\"}],\n"
     " \"benchmarks\": {\"names\": [\"cpuid\"], \"layers\": [\"L1\", \"innermost\"],\n"
-    "  \"samples\": 30, \"budget_s\": 0.5},\n"
+    "  \"samples\": 30, \"precision\": 0.1, \"budget_s\": 0.5},\n"
     " \"commands\": [{\"name\": \"t\", \"layer\": \"innermost\", \"argv\": [\"./test.sh\", \"\"],\n"
     "  \"files\": [\"test.sh\"], \"skip_codes\": [77, 4], \"timeout_s\": 1.5}],\n"
     " \"faults\": [{\"layer\": \"innermost\", \"fault\": \"hang\"}],\n"
@@ -151,6 +151,7 @@ static void test_every_key(void **state)
     assert_string_equal(s->without_checks[0], "l2-flags");
     assert_string_equal(s->checks[0].layer, "L1");
     assert_string_equal(s->benchmarks.layers[1], "L2");
+    assert_true(s->benchmarks.precision == 0.1);
     assert_true(s->benchmarks.budget_s == 0.5);
     assert_string_equal(s->commands[0].layer, "L2");
     assert_string_equal(s->commands[0].argv[1], "");

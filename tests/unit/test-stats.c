@@ -205,6 +205,32 @@ static void test_slowdown(void **state)
     json_decref(document);
 }
 
+/* A series that drifts has a narrow interval around a middle that nothing stayed at. */
+static void test_slowdown_of_what_drifts(void **state)
+{
+    const double medians[] = {100, 1200};
+    json_t *document = document_with("ns", medians, 2);
+    json_t *benchmark = json_array_get(
+        json_object_get(json_array_get(json_object_get(document, "layers"), 1), "benchmarks"), 0);
+    json_t *samples = json_array(), *slowdown;
+    const json_t *layers, *l1;
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        json_array_append_new(samples, json_real(1200 * (1 + 0.004 * i)));
+    json_object_set_new(benchmark, "samples", samples);
+    slowdown = nl_slowdown(document);
+    layers = nl_dig(json_array_get(slowdown, 0), "layers");
+    l1 = json_array_get(layers, 1);
+    assert_true(nl_dig_true(l1, "unstable") && nl_dig_true(l1, "to_l0.unstable"));
+    assert_int_equal(json_array_size(nl_dig(l1, "why_unstable")), 2);
+    assert_string_equal(json_string_value(json_array_get(nl_dig(l1, "why_unstable"), 0)), "drifts");
+    NEAR(nl_dig_number(l1, "drift", 0), 0.076 / 1.038, 1e-3);
+    assert_int_equal(json_array_size(nl_dig(json_array_get(layers, 0), "why_unstable")), 0);
+    json_decref(slowdown);
+    json_decref(document);
+}
+
 /* 100 MB/s at L1 against 400 MB/s at L0 is four times slower. */
 static void test_slowdown_of_rates(void **state)
 {
@@ -268,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_ratio),
         cmocka_unit_test(test_ratio_coverage),
         cmocka_unit_test(test_slowdown),
+        cmocka_unit_test(test_slowdown_of_what_drifts),
         cmocka_unit_test(test_slowdown_of_rates),
         cmocka_unit_test(test_slowdown_of_what_says_so),
         cmocka_unit_test(test_slowdown_with_holes),
