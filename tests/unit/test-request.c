@@ -3,6 +3,7 @@
  */
 #include "folder.h"
 #include "request.h"
+#include "store.h"
 
 #define LAYERS                                                                                     \
     "\"layers\": [\n{\"image\": \"hypervisor\"},\n{\"image\": \"hypervisor\"},\n"                  \
@@ -27,6 +28,14 @@ static char *load(const char *rest, int depth, char **hint)
     assert_int_equal(nl_error_status(err), NL_EXIT_REQUEST);
     *hint = strdup(nl_error_hint(err) ? nl_error_hint(err) : "");
     return strdup(nl_error_message(err));
+}
+
+/* Benchmarks are asked of the agent, which a build with sanitizers does not have. */
+static bool needs_agent(const char *rest)
+{
+    cleanup_free char *agent = NULL;
+
+    return strstr(rest, "\"names\": [") && nl_store_find_program("nestlab-agent", &agent, NULL) < 0;
 }
 
 static const struct {
@@ -61,6 +70,8 @@ static void test_wrong(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        if (needs_agent(wrong[i].rest))
+            continue;
         cleanup_free char *message = load(wrong[i].rest, -1, &hint);
 
         if (!strstr(message, wrong[i].message) || !hint || !strstr(hint, wrong[i].hint))
@@ -76,13 +87,14 @@ static void test_right(void **state)
         "\"benchmarks\": {\"names\": \"all\"}",
         "\"benchmarks\": {\"names\": [\"cpuid\", \"syscall\"]}",
         "\"without_checks\": [\"log-clean\", \"l2-log-clean\", \"l0-kvm-loads\"]",
-        "\"checks\": [{\"name\": \"a\", \"program\": \"$layers | length > 2 and ($lists | type) == "
-        "\\\"object\\\"\"}]",
+        "\"checks\": [{\"name\": \"a\", \"program\": \"$layers | length > 2 and $lists\"}]",
     };
     cleanup_free char *hint = NULL;
 
     (void)state;
     for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+        if (needs_agent(right[i]))
+            continue;
         cleanup_free char *message = load(right[i], -1, &hint);
 
         assert_string_equal(message, "");
