@@ -175,6 +175,7 @@ void nl_page_slowdown(const struct nl_page *page)
     nl_html_leaf(page->html, "p", "note",
                  "Medians of samples; a ratio above 1 is always slower. ~ is unstable: an interval "
                  "wider than 10 % of the median, or none.");
+    nl_page_ratios(page);
     write_table(page);
     if (any_skipped(page->document))
         write_skipped(page);

@@ -38,6 +38,7 @@ bool nl_page_has_time(const json_t *document);
 
 void nl_page_slowdown(const struct nl_page *page);
 bool nl_page_has_slowdown(const json_t *document);
+void nl_page_ratios(const struct nl_page *page); /* within it: the picture */
 
 void nl_page_meter(const struct nl_page *page);
 bool nl_page_has_meter(const json_t *document);

@@ -172,6 +172,22 @@ static void test_time_line(void **state)
     xmlFreeDoc(xml);
 }
 
+/* On an axis from 1 to 1000, 10 is a third of the way; an unstable dot is hollow. */
+static void test_ratios(void **state)
+{
+    cleanup_json json_t *document = json_pack(
+        "{s:{s:s}, s:[{s:s},{s:s}], s:[{s:s,s:s,s:[{s:s,s:{s:f,s:f,s:f,s:b}}]}]}", "run", "id", "x",
+        "layers", "name", "L0", "name", "L1", "slowdown", "benchmark", "cpuid", "unit", "ns",
+        "layers", "layer", "L1", "to_l0", "ratio", 10.0, "low", 1.0, "high", 1000.0, "unstable", 1);
+    xmlDocPtr xml = parse(document);
+
+    (void)state;
+    assert_count(xml, "//s:line[@x1 = '36.00%' and @x2 = '98.00%' and @y1 = @y2]", 1);
+    assert_count(xml, "//s:circle[@cx = '56.67%' and @fill = 'none']", 1);
+    assert_count(xml, "//s:text[. = '1000\u00d7']", 1);
+    xmlFreeDoc(xml);
+}
+
 /* A document of nothing has a page with no empty sections. */
 static void test_absent_data(void **state)
 {
@@ -225,7 +241,7 @@ int main(void)
         cmocka_unit_test(test_every_fixture), cmocka_unit_test(test_passed),
         cmocka_unit_test(test_failed),        cmocka_unit_test(test_panic),
         cmocka_unit_test(test_time_line),     cmocka_unit_test(test_absent_data),
-        cmocka_unit_test(test_meter),
+        cmocka_unit_test(test_meter),         cmocka_unit_test(test_ratios),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
