@@ -130,10 +130,13 @@ static void write_axis(struct nl_html *html, const struct axis *axis, double hei
 {
     int step = (axis->last - axis->first) / 5 + 1;
 
-    for (int decade = axis->first; decade <= axis->last; decade += step) {
+    for (int decade = axis->first; decade <= axis->last; decade++) {
         double x = position(axis, pow(10, decade));
         char text[32];
 
+        /* 1 is always among them. */
+        if (decade % step != 0)
+            continue;
         write_line(html, decade == 0 ? NL_COLOUR_QUIET : NL_COLOUR_RULE, x, x, 0, height, "1");
         snprintf(text, sizeof(text), "%g\u00d7", pow(10, decade));
         write_text(html, x, height + 16, "middle", NL_COLOUR_QUIET, text);

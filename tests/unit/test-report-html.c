@@ -184,6 +184,7 @@ static void test_ratios(void **state)
     (void)state;
     assert_count(xml, "//s:line[@x1 = '36.00%' and @x2 = '98.00%' and @y1 = @y2]", 1);
     assert_count(xml, "//s:circle[@cx = '56.67%' and @fill = 'none']", 1);
+    assert_count(xml, "//s:text[. = '1\u00d7']", 1);
     assert_count(xml, "//s:text[. = '1000\u00d7']", 1);
     xmlFreeDoc(xml);
 }
