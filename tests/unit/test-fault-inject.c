@@ -2,7 +2,10 @@
  * test-fault-inject.c - faults by name and moment, and those that the runner injects into files.
  */
 #include "fault-inject.h"
+#include "request.h"
 #include "rundirs.h"
+
+#include <glob.h>
 
 /* A stack of two layers whose files are in a run folder; nothing runs. */
 struct bench {
@@ -176,6 +179,31 @@ static void test_everybody_knows_them(void **state)
     assert_null(nl_fault_find("no-such-fault"));
 }
 
+/* Each fault of the table is injected by a shipped scenario that says what must come out. */
+static void test_each_has_a_scenario(void **state)
+{
+    static const char pattern[] = NL_SOURCE "/scenarios/faults/*.json";
+    bool used[64] = {false};
+    glob_t files;
+
+    (void)state;
+    assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        cleanup_scenario struct nl_scenario *scenario = NULL;
+        cleanup_error struct nl_error *err = NULL;
+
+        if (nl_request_load(files.gl_pathv[i], NULL, &scenario, &err) < 0)
+            fail_msg("%s", nl_error_message(err));
+        assert_non_null(scenario->expect.diagnosis);
+        for (size_t j = 0; j < scenario->n_faults; j++)
+            used[nl_fault_find(scenario->faults[j].fault) - nl_faults] = true;
+    }
+    globfree(&files);
+    for (const struct nl_fault *fault = nl_faults; fault->name; fault++)
+        if (!used[fault - nl_faults])
+            fail_msg("no scenario injects %s", fault->name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,7 +212,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failure, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_moments, set_up, tear_down),
         cmocka_unit_test(test_everybody_knows_them),
+        cmocka_unit_test(test_each_has_a_scenario),
     };
 
+    setenv("NESTLAB_DATA", NL_SOURCE, 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
