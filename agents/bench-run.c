@@ -41,6 +41,7 @@ struct outcome {
     volatile enum stage stage;
     volatile long count; /* of samples */
     long warmup;         /* batches */
+    double operations;   /* done in all, also for calibration and warm-up */
     int verdict;         /* 0, or as agent_bench_skip() and agent_bench_fail() return */
     char reason[256];
     unsigned long batch;
@@ -128,6 +129,7 @@ static int time_batch(struct run *run, unsigned long n, double *wall_ns, double 
     start = agent_bench_now_ns();
     status = benchmark->operation(bench, n);
     *wall_ns = agent_bench_now_ns() - start;
+    run->outcome->operations += (double)n;
     *value_ns = benchmark->self_timed ? bench->own_ns : *wall_ns;
     return status;
 }
@@ -395,6 +397,7 @@ static json_t *make_result(const struct run *run, double seconds)
     json_object_set_new(result, "skipped", json_null());
     json_object_set_new(result, "short", say_short(run));
     json_object_set_new(result, "warmup", json_integer(outcome->warmup));
+    json_object_set_new(result, "operations", json_integer((json_int_t)outcome->operations));
     json_object_set_new(result, "batch", json_integer((json_int_t)outcome->batch));
     json_object_set_new(result, "clock_resolution_ns", json_real(outcome->clock_ns));
     json_object_set_new(result, "involuntary_switches", json_integer(outcome->switches));

@@ -96,11 +96,26 @@ static const struct shape exit_members[] = {
 };
 static const struct shape exits = {NULL, OBJECT, exit_members, NULL, NULL};
 
+static const struct shape benchmark_exit_members[] = {
+    {"layer", STRING | NEEDED, NULL, NULL, NULL},
+    {"exits", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"irq_exits", NUMBER, NULL, NULL, NULL},
+    {"io_exits", NUMBER, NULL, NULL, NULL},
+    {"mmio_exits", NUMBER, NULL, NULL, NULL},
+    {"halt_exits", NUMBER, NULL, NULL, NULL},
+    {"hypercalls", NUMBER, NULL, NULL, NULL},
+    {"nested_run", NUMBER, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape benchmark_exit = {NULL, OBJECT, benchmark_exit_members, NULL, NULL};
+
 static const struct shape benchmark_members[] = {
     {"name", STRING | NEEDED, NULL, NULL, NULL},
     {"unit", STRING | NEEDED, NULL, NULL, NULL},
     {"samples", ARRAY | NEEDED, NULL, &number, NULL},
     {"skipped", STRING | NONE, NULL, NULL, NULL},
+    {"operations", NUMBER, NULL, NULL, NULL},
+    {"exits", ARRAY, NULL, &benchmark_exit, NULL},
     {0},
 };
 static const struct shape benchmark = {NULL, OBJECT, benchmark_members, NULL, NULL};

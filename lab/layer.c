@@ -282,13 +282,22 @@ int nl_layer_up(struct nl_layer *layer, struct nl_error **err)
     return 0;
 }
 
-void nl_layer_count_exits(struct nl_layer *layer, const char *when)
+json_t *nl_layer_counters(struct nl_layer *layer)
 {
     cleanup_error struct nl_error *ignored = NULL;
     json_t *counters = NULL;
 
-    if (layer->domain && nl_virt_counters(layer->domain, nl_stack_deadline(layer->stack, 10),
-                                          &counters, &ignored) == 0)
+    if (!layer->domain || nl_virt_counters(layer->domain, nl_stack_deadline(layer->stack, 10),
+                                           &counters, &ignored) < 0)
+        return NULL;
+    return counters;
+}
+
+void nl_layer_count_exits(struct nl_layer *layer, const char *when)
+{
+    json_t *counters = nl_layer_counters(layer);
+
+    if (counters)
         nl_document_layer_exits(layer->stack->document, layer->index, when, counters);
 }
 

@@ -15,6 +15,9 @@ int nl_layer_up(struct nl_layer *layer, struct nl_error **err);
    is best effort: a layer below that is gone has no counters to give. */
 void nl_layer_count_exits(struct nl_layer *layer, const char *when);
 
+/* The same counters, a new reference; NULL where there are none. */
+json_t *nl_layer_counters(struct nl_layer *layer);
+
 /* Read its kernel log into the document. */
 int nl_layer_read_log(struct nl_layer *layer, struct nl_error **err);
 

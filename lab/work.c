@@ -2,6 +2,7 @@
  * work.c - benchmarks, commands, evidence: see work.h.
  */
 #include "work.h"
+#include "exits.h"
 #include "layer-domain.h"
 #include "layer.h"
 #include "progress.h"
@@ -112,9 +113,25 @@ int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, j
     return nl_stack_fail(layer->stack, layer->spec->name, phase, "refused", NULL, err);
 }
 
+/* The counters of the domains around and of LAYER, by index; null where there are none. */
+static json_t *count_exits(struct nl_layer *layer)
+{
+    struct nl_layer *layers = layer->stack->layers;
+    json_t *counted = json_array();
+
+    for (size_t i = 0; i <= layer->index; i++) {
+        json_t *counters = nl_layer_counters(&layers[i]);
+
+        json_array_append_new(counted, counters ? counters : json_null());
+    }
+    return counted;
+}
+
 static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_error **err)
 {
     const struct nl_benchmark_spec *spec = &layer->stack->scenario->benchmarks;
+    cleanup_json json_t *before = count_exits(layer);
+    cleanup_json json_t *after = NULL;
     json_t *result = NULL;
 
     if (nl_work_bench(layer, "benchmarks", name,
@@ -122,6 +139,8 @@ static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_err
                                 spec->precision, "budget_s", spec->budget_s),
                       &result, err) < 0)
         return -1;
+    after = count_exits(layer);
+    json_object_set_new(result, "exits", nl_exits_between(before, after));
     nl_document_layer_benchmark(layer->stack->document, layer->index, result);
     return 0;
 }
