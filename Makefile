@@ -34,7 +34,7 @@ AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
 METER_OBJ := $(METER_SRC:%.c=$(BUILD)/%.o)
 TESTS := $(TEST_SRC:%.c=$(BUILD)/%)
 
-.PHONY: all deps run check check-unit check-e2e check-faults bench images format lint install clean help
+.PHONY: all deps run check check-unit check-e2e check-faults bench bench-meter images format lint install clean help
 .DEFAULT_GOAL := all
 
 # make V=1 shows the commands.
@@ -76,6 +76,9 @@ check-faults: all ## inject every fault of scenarios/faults, see that each is re
 
 bench: all ## repeat the run of nested-boot.json, print median and spread per phase
 	@tests/bench
+
+bench-meter: all ## repeat a metered run, print how well its counts repeat
+	@tests/bench-meter
 
 images: all ## build the images without running anything
 	@$(BUILD)/nestlab build
@@ -126,8 +129,8 @@ $(BUILD)/tests/unit/test-agent-%: $(BUILD)/tests/unit/test-agent-%.o \
 	$(SAY) "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson -lm -lpthread
 
-$(BUILD)/tests/unit/test-meter-layers: $(BUILD)/tests/unit/test-meter-layers.o \
-		$(BUILD)/agents/meter-layers.o
+METER_TESTS := $(BUILD)/tests/unit/test-meter-layers $(BUILD)/tests/unit/test-meter-places
+$(METER_TESTS): $(BUILD)/tests/unit/test-%: $(BUILD)/tests/unit/test-%.o $(BUILD)/agents/%.o
 	$(SAY) "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka
 

@@ -46,4 +46,26 @@ struct meter_file {
     struct meter_record ring[METER_RECORDS];
 };
 
+/* Where the instructions of accepted operations are: a second file, only where it is asked for. A
+   place is 16 bytes of a kernel's code, as large as its functions are aligned, or all of a layer's
+   user space. */
+#define METER_PROFILE_MAGIC "nlmprof"
+#define METER_PLACES (1U << 20)
+#define METER_PLACE_BITS 4
+#define METER_PLACE_LAYER_SHIFT 60 /* the layer is in a place's upper bits */
+
+struct meter_profile {
+    char magic[8];
+    uint32_t version; /* METER_FILE_VERSION */
+    uint32_t places;  /* METER_PLACES */
+    /* The runner's wish: operations of LOW to HIGH instructions are accepted. */
+    uint64_t low;
+    uint64_t high;
+    uint64_t accepted;           /* operations */
+    uint32_t used;               /* places that have a key */
+    uint32_t full;               /* 1: places were left out */
+    uint64_t keys[METER_PLACES]; /* layer and address / 16, 0 for user space */
+    uint64_t sums[METER_PLACES]; /* instructions in accepted operations */
+};
+
 #endif

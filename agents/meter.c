@@ -3,13 +3,14 @@
  * the whole machine, by layer, between the marks around an operation (mark.h), and writes a record
  * of each into a file (meter-file.h).
  *
- *     -plugin file=nestlab-meter.so,out=FILE
+ *     -plugin file=nestlab-meter.so,out=FILE[,profile=FILE]
  *
  * One vCPU only, which executes all callbacks: nothing here is locked.
  */
 #include "mark.h"
 #include "meter-file.h"
 #include "meter-layers.h"
+#include "meter-places.h"
 #include "qemu-plugin.h"
 
 #include <errno.h>
@@ -32,6 +33,7 @@ struct place {
 };
 
 static struct meter_file *file;
+static struct meter_places code;
 static struct meter_layers layers;
 static struct place places[SITES];
 static size_t n_places;
@@ -83,12 +85,15 @@ static void on_begin(unsigned vcpu, void *data)
     begun.open = true;
     begun.layer = layers.current;
     begun.counts = layers.counts;
+    if (code.profile)
+        meter_places_begin(&code);
 }
 
 static void on_end(unsigned vcpu, void *data)
 {
     uint64_t written = file->header.written;
     struct meter_record *record = &file->ring[written % METER_RECORDS];
+    uint64_t total = 0;
 
     (void)vcpu;
     (void)data;
@@ -100,6 +105,10 @@ static void on_end(unsigned vcpu, void *data)
     record->ended_at = layers.current;
     record->counts = meter_counts_between(&begun.counts, &layers.counts);
     begun.open = false;
+    for (unsigned i = 0; i < METER_LAYERS; i++)
+        total += record->counts.instructions[i];
+    if (code.profile)
+        meter_places_end(&code, total);
     __atomic_store_n(&file->header.written, written + 1, __ATOMIC_RELEASE);
 }
 
@@ -132,14 +141,25 @@ static void watch_vmrun(struct qemu_plugin_insn *insn)
     qemu_plugin_register_vcpu_insn_exec_cb(insn, on_vmrun, QEMU_PLUGIN_CB_NO_REGS, place);
 }
 
-/* VMRUN ends a block, so what follows it begins one. */
-static void watch_after(struct qemu_plugin_insn *first)
+/* VMRUN ends a block, so what follows it begins one. Gives the layer that will execute it: a block
+   is translated when it is about to be. */
+static unsigned watch_after(struct qemu_plugin_insn *first)
 {
     const unsigned char *address = qemu_plugin_insn_haddr(first);
     struct place *place = address && n_places ? place_of(address - VMRUN_SIZE) : NULL;
 
-    if (place)
-        qemu_plugin_register_vcpu_insn_exec_cb(first, on_after, QEMU_PLUGIN_CB_NO_REGS, place);
+    if (!place)
+        return layers.current;
+    qemu_plugin_register_vcpu_insn_exec_cb(first, on_after, QEMU_PLUGIN_CB_NO_REGS, place);
+    return place->site.known ? place->site.layer : layers.current;
+}
+
+static void watch_place(struct qemu_plugin_insn *insn, unsigned layer)
+{
+    uint64_t *counter = meter_places_counter(&code, layer, qemu_plugin_insn_vaddr(insn));
+
+    if (counter)
+        qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, counter, 1);
 }
 
 static qemu_plugin_vcpu_udata_cb *mark_callback(const unsigned char *bytes)
@@ -155,7 +175,8 @@ static qemu_plugin_vcpu_udata_cb *mark_callback(const unsigned char *bytes)
     return displacement == (METER_MARK_MAGIC | METER_MARK_END) ? on_end : NULL;
 }
 
-static void watch_instruction(struct qemu_plugin_insn *insn)
+/* False: it is a mark, and not part of what is measured. */
+static bool watch_instruction(struct qemu_plugin_insn *insn)
 {
     static const unsigned char vmrun[] = {0x0f, 0x01, 0xd8}, iretq[] = {0x48, 0xcf};
     const unsigned char *bytes = qemu_plugin_insn_data(insn);
@@ -168,39 +189,47 @@ static void watch_instruction(struct qemu_plugin_insn *insn)
         watch_vmrun(insn);
     else if (size == sizeof iretq && !memcmp(bytes, iretq, size))
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_return, QEMU_PLUGIN_CB_NO_REGS, NULL);
+    return !mark;
 }
 
 /* Counted by instruction and not by block: a block that faults is not executed to its end. */
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     size_t n = qemu_plugin_tb_n_insns(tb);
+    unsigned layer = layers.current;
 
     (void)id;
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
         if (i == 0)
-            watch_after(insn);
-        watch_instruction(insn);
+            layer = watch_after(insn);
+        if (watch_instruction(insn) && code.profile)
+            watch_place(insn, layer);
         qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &executed, 1);
     }
 }
 
-static int open_file(const char *path)
+/* A file of SIZE zeroes, shared with whoever else maps it; NULL with a message. */
+static void *make_file(const char *path, size_t size)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     void *memory = MAP_FAILED;
 
-    if (fd >= 0 && ftruncate(fd, sizeof *file) == 0)
-        memory = mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED) {
+    if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
+        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
         fprintf(stderr, "nestlab-meter: cannot make %s: %s\n", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
+    if (fd >= 0)
+        close(fd);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int open_file(const char *path)
+{
+    file = make_file(path, sizeof *file);
+    if (!file)
         return -1;
-    }
-    close(fd);
-    file = memory;
     file->header.version = METER_FILE_VERSION;
     file->header.record_size = sizeof file->ring[0];
     file->header.records = METER_RECORDS;
@@ -208,12 +237,36 @@ static int open_file(const char *path)
     return 0;
 }
 
+static int open_profile(const char *path)
+{
+    struct meter_profile *profile = make_file(path, sizeof *profile);
+
+    if (!profile)
+        return -1;
+    if (meter_places_init(&code, profile))
+        return 0;
+    fprintf(stderr, "nestlab-meter: no memory\n");
+    return -1;
+}
+
+/* The value of argument NAME, or NULL. */
+static const char *argument(int argc, char **argv, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (int i = 0; i < argc; i++)
+        if (strncmp(argv[i], name, length) == 0 && argv[i][length] == '=')
+            return argv[i] + length + 1;
+    return NULL;
+}
+
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-    static const char option[] = "out=";
+    const char *out = argument(argc, argv, "out");
+    const char *profile = argument(argc, argv, "profile");
 
-    if (argc != 1 || strncmp(argv[0], option, sizeof option - 1) != 0) {
-        fprintf(stderr, "nestlab-meter: takes one argument: out=FILE\n");
+    if (!out || argc != 1 + (profile != NULL)) {
+        fprintf(stderr, "nestlab-meter: takes the arguments out=FILE and profile=FILE\n");
         return -1;
     }
     if (!info->system_emulation || info->system.max_vcpus != 1) {
@@ -221,7 +274,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
                 info->system_emulation ? info->system.max_vcpus : 0);
         return -1;
     }
-    if (open_file(argv[0] + sizeof option - 1))
+    if (open_file(out) || (profile && open_profile(profile)))
         return -1;
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     return 0;

@@ -33,6 +33,10 @@
  *   bench      {"name", "samples", "precision", "warmup", "budget_s", "deadline_s",
  *              "guest": {"emulator", "firmware", "kernel", "initrd"}} -> see docs/document.md,
  *              "benchmarks"
+ *              with "metered": true -> {"name", "version", "operations", "warmup", "short",
+ *              "skipped"}: single operations between marks (agents/mark.h), not timed
+ *   functions  {"addresses": ["0x..."]} -> {"functions": ["NAME", "NAME [MODULE]", null]}   of this
+ *              kernel, without offsets, and as many as a line takes
  *   benches    {} -> {"benchmarks": [{"name", "unit", "about", "needs_vcpus", "needs_hypervisor"}]}
  *   exec       {"argv": [...], "directory", "environment": {...}, "timeout_s", "output_limit",
  *              "input"} -> {"exit": N | null, "signal": N | null, "timed_out": bool,

@@ -3,7 +3,7 @@
 # Layers and ids come from `nestlab list --json`, by jq where it is installed; without it there are
 # the names L0 to L3 and no ids. tests/docs-check compares the options with what --help prints.
 
-_nestlab_commands="run up list shell console down doctor gc build validate report compare diagnose"
+_nestlab_commands="run up list shell console down doctor profile gc build validate report compare diagnose"
 _nestlab_scenario_options="--l0 --depth --timeout --no-benchmarks --meter --kernel --modules
     --kernel-arg --deb --qemu --machine --cpu --memory --vcpus"
 _nestlab_common_options="--help --usage"
@@ -16,6 +16,7 @@ declare -gA _nestlab_options=(
     [console]="--run --lines --no-follow"
     [down]="--all --force --run"
     [doctor]="--json --in --store"
+    [profile]="--at --out --store --quiet $_nestlab_scenario_options"
     [gc]="--dry-run --images --older-than --json --store"
     [build]="--refresh --json --store"
     [validate]="--json $_nestlab_scenario_options"
@@ -26,7 +27,7 @@ declare -gA _nestlab_options=(
 
 # Short options that take a value, by command: what follows one is no operand.
 declare -gA _nestlab_short_with_value=(
-    [run]=os [up]=os [shell]=rt [console]=rn [down]=r [doctor]=is [gc]=s [build]=s
+    [run]=os [up]=os [shell]=rt [console]=rn [down]=r [doctor]=is [profile]=os [gc]=s [build]=s
 )
 
 # _nestlab_program WORD: the program that is being completed, as a path.
@@ -112,6 +113,7 @@ _nestlab_value()
     --machine) _nestlab_assignment "pc q35" ;;
     --cpu) _nestlab_assignment "host-passthrough host-model maximum EPYC" ;;
     --kernel-arg | --memory | --vcpus) _nestlab_assignment "" ;;
+    --at) mapfile -t COMPREPLY < <(compgen -W "L0 L1 L2 innermost" -- "$cur") ;;
     --in) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_layers "$program")" -- "$cur") ;;
     --run) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_running "$program" .id)" -- "$cur") ;;
     -[a-z])
@@ -138,7 +140,7 @@ _nestlab_scan()
         --run=*) id=${word#*=} ;;
         --*=*) ;;
         --out | --store | --l0 | --depth | --timeout | --kernel | --modules | --kernel-arg | --deb | \
-            --qemu | --machine | --cpu | --memory | --vcpus | --lines | --older-than | --html | --junit | --in | \
+            --qemu | --machine | --cpu | --memory | --vcpus | --lines | --older-than | --html | --junit | --in | --at | \
             --rules | --min-severity | --explain | --fail-above | --alpha | --csv) ((++i)) ;;
         --*) ;;
         -[a-z]) [[ ${_nestlab_short_with_value[$command]-} != *"${word#-}"* ]] || ((++i)) ;;
@@ -174,6 +176,7 @@ _nestlab()
     case $command in
     run | up | validate | report | compare) _filedir json ;;
     diagnose) _filedir ;;
+    profile) ((operands == 0)) || _filedir json ;;
     shell | console)
         ((operands == 0)) || return
         mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_layers "$program" "$id")" -- "$cur")

@@ -24,6 +24,7 @@ int nl_cmd_shell(int argc, char **argv);
 int nl_cmd_console(int argc, char **argv);
 int nl_cmd_down(int argc, char **argv);
 int nl_cmd_gc(int argc, char **argv);
+int nl_cmd_profile(int argc, char **argv);
 int nl_cmd_doctor(int argc, char **argv);
 
 #endif

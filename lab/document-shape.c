@@ -136,6 +136,21 @@ static const struct shape metered_sample_members[] = {
 };
 static const struct shape metered_sample = {NULL, OBJECT, metered_sample_members, NULL, NULL};
 
+static const struct shape function_members[] = {
+    {"layer", STRING | NEEDED, NULL, NULL, NULL},
+    {"module", STRING | NONE, NULL, NULL, NULL},
+    {"function", STRING | NONE, NULL, NULL, NULL},
+    {"instructions", NUMBER | NEEDED, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape function = {NULL, OBJECT, function_members, NULL, NULL};
+
+static const struct shape profile[] = {
+    {"operations", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"functions", ARRAY | NEEDED, NULL, &function, NULL},
+    {0},
+};
+
 static const struct shape metered_members[] = {
     {"name", STRING | NEEDED, NULL, NULL, NULL},
     {"operations", NUMBER | NEEDED, NULL, NULL, NULL},
@@ -150,6 +165,7 @@ static const struct shape metered_members[] = {
     {"vmruns", ARRAY, NULL, &number, NULL},
     {"returns", ARRAY, NULL, &number, NULL},
     {"exits", ARRAY, NULL, &metered_exit, NULL},
+    {"profile", OBJECT, profile, NULL, NULL},
     {"samples", ARRAY | NEEDED, NULL, &metered_sample, NULL},
     {0},
 };

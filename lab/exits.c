@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 /* As KVM calls them (Documentation/virt/kvm/api.rst, KVM_GET_STATS_FD), for the sum over vCPUs. */
@@ -21,7 +20,7 @@ static bool sum_of(const json_t *counters, const char *name, json_int_t *sum)
     json_t *value;
 
     *sum = 0;
-    json_object_foreach((json_t *)(uintptr_t)counters, key, value)
+    json_object_foreach((json_t *)counters, key, value)
     {
         const char *dot = strncmp(key, "vcpu.", 5) == 0 ? strchr(key + 5, '.') : NULL;
         size_t length = strlen(name);

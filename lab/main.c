@@ -21,6 +21,7 @@ static const struct command {
     {"console", nl_cmd_console, "a layer's serial console, live"},
     {"down", nl_cmd_down, "take a stack down"},
     {"doctor", nl_cmd_doctor, "what nesting needs of this machine, and what is there"},
+    {"profile", nl_cmd_profile, "which functions of which layer an operation spends its time in"},
     {"gc", nl_cmd_gc, "remove what killed runs left behind"},
     {"build", nl_cmd_build, "build images"},
     {"validate", nl_cmd_validate, "check scenarios without booting anything"},

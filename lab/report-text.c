@@ -265,6 +265,7 @@ void nl_report_text(const json_t *document, FILE *out, bool colour)
     nl_text_slowdown(&to, document);
     nl_text_exits(&to, document);
     nl_text_meter(&to, document);
+    nl_text_profile(&to, document);
     print_times(&to, document);
     print_files(&to, document);
     fprintf(out, "\n%sNext:%s ", to.bold, to.plain);

@@ -296,8 +296,9 @@ static json_t *metered_benchmarks(const struct nl_scenario *scenario, const char
     return array;
 }
 
-/* --meter. Its other keys stay as the scenario has them. */
-static int apply_meter(struct nl_scenario *scenario, const char *names, struct nl_error **err)
+/* --meter, and what `nestlab profile` asks for. Other keys stay as the scenario has them. */
+static int apply_meter(struct nl_scenario *scenario, const char *names, const char *profile_at,
+                       struct nl_error **err)
 {
     const struct nl_record *record = nl_record_field(&nl_scenario_record, "meter")->record;
     struct nl_json_source source = {.name = "--meter", .option = true};
@@ -310,6 +311,10 @@ static int apply_meter(struct nl_scenario *scenario, const char *names, struct n
     if (!scenario->meter.benchmarks)
         json_object_clear(meter); /* not there, so it has no defaults yet */
     json_object_set_new(meter, "benchmarks", metered_benchmarks(scenario, names));
+    if (profile_at) {
+        json_object_set_new(meter, "layers", json_pack("[s]", profile_at));
+        json_object_set_new(meter, "profile", json_true());
+    }
     nl_record_release(record, &scenario->meter);
     return nl_record_decode(record, &root, meter, &scenario->meter, err);
 }
@@ -330,7 +335,7 @@ int nl_scenario_override(struct nl_scenario *scenario, const struct nl_overrides
         return -1;
     if (overrides->no_benchmarks && !overrides->meter)
         nl_strv_free(nl_steal(&scenario->meter.benchmarks));
-    if (overrides->meter && apply_meter(scenario, overrides->meter, err) < 0)
+    if (overrides->meter && apply_meter(scenario, overrides->meter, overrides->profile_at, err) < 0)
         return -1;
     if (overrides->no_benchmarks)
         nl_strv_free(nl_steal(&scenario->benchmarks.names));

@@ -136,6 +136,7 @@ static const struct nl_field meter_fields[] = {
      .fallback = "101"},
     {"budget_s", NL_FIELD_NUMBER, FIELD(nl_meter_spec, budget_s), .low = 0.1, .high = 600,
      .fallback = "20"},
+    {"profile", NL_FIELD_BOOL, FIELD(nl_meter_spec, profile), .fallback = "false"},
     {.key = NULL},
 };
 

@@ -77,6 +77,7 @@ struct nl_meter_spec {
     char **layers;     /* NULL: every layer */
     int samples;       /* operations of each benchmark at each layer, after warm-up */
     double budget_s;   /* per benchmark and layer */
+    bool profile;      /* also which functions execute the instructions */
 };
 
 /* What must be found wrong: for scenarios with a fault in them. */
@@ -128,6 +129,7 @@ struct nl_overrides {
     bool no_benchmarks; /* --no-benchmarks */
     const char *meter; /* --meter: names with commas between; "": as the scenario's meter says, else
                           what it benchmarks, else all */
+    const char *profile_at; /* a layer: only there, with a profile; NULL: as the scenario says */
 };
 
 /* The text of the scenario's file at PATH, of LENGTH bytes and a NUL; the caller's. */

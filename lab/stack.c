@@ -8,6 +8,7 @@
 #include "ports.h"
 #include "progress.h"
 #include "rundir-guests.h"
+#include "store.h"
 #include "virt.h"
 #include "warm.h"
 
@@ -192,12 +193,16 @@ static int start_libvirt(struct nl_stack *stack, struct nl_error **err)
 
 static int prepare_meter(struct nl_stack *stack, struct nl_error **err)
 {
-    cleanup_free char *file = NULL;
+    cleanup_free char *file = nl_rundir_file(stack->rundir, "meter");
+    cleanup_free char *profile = nl_rundir_file(stack->rundir, "profile");
+    cleanup_free char *plugin = NULL;
 
     if (!stack->scenario->meter.benchmarks)
         return 0;
-    file = nl_rundir_file(stack->rundir, "meter");
-    return nl_meter_new(file, &stack->meter, err);
+    if (nl_store_find_program("nestlab-meter.so", &plugin, err) < 0)
+        return -1;
+    return nl_meter_new(plugin, file, stack->scenario->meter.profile ? profile : NULL,
+                        &stack->meter, err);
 }
 
 static int prepare(struct nl_stack *stack, struct nl_error **err)

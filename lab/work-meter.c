@@ -5,6 +5,7 @@
 #include "dig.h"
 #include "meter-result.h"
 #include "progress.h"
+#include "work-profile.h"
 #include "work.h"
 
 /* Operations that are not marked, to begin with. */
@@ -23,7 +24,8 @@ static int check_marks(const struct nl_layer *layer, const struct meter_record *
     return 0;
 }
 
-static int meter_benchmark(struct nl_layer *layer, const char *name, struct nl_error **err)
+int nl_work_metered(struct nl_layer *layer, const char *name, json_t **metered,
+                    struct nl_error **err)
 {
     const struct nl_stack *stack = layer->stack;
     const struct nl_meter_spec *spec = &stack->scenario->meter;
@@ -48,9 +50,18 @@ static int meter_benchmark(struct nl_layer *layer, const char *name, struct nl_e
     if (n > 0 && (nl_meter_read(stack->meter, before, (size_t)n, records, err) < 0 ||
                   check_marks(layer, records, (size_t)n, err) < 0))
         return nl_wrap(err, "metering %s at %s", name, layer->spec->name);
-    nl_document_layer_metered(stack->document, layer->index,
-                              nl_meter_result(reply, records, (size_t)n, stack->n_layers));
-    return 0;
+    *metered = nl_meter_result(reply, records, (size_t)n, stack->n_layers);
+    return *metered ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
+}
+
+static int meter_benchmark(struct nl_layer *layer, const char *name, struct nl_error **err)
+{
+    json_t *metered = NULL;
+
+    if (nl_work_metered(layer, name, &metered, err) < 0)
+        return -1;
+    nl_document_layer_metered(layer->stack->document, layer->index, metered);
+    return layer->stack->scenario->meter.profile ? nl_work_profile(layer, name, metered, err) : 0;
 }
 
 int nl_work_meter(struct nl_stack *stack, struct nl_error **err)

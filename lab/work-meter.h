@@ -9,4 +9,8 @@
 /* The scenario's metered benchmarks, at every layer; the stack has a meter. */
 int nl_work_meter(struct nl_stack *stack, struct nl_error **err);
 
+/* Have LAYER do marked operations of the benchmark NAME; what they cost (meter-result.h). */
+int nl_work_metered(struct nl_layer *layer, const char *name, json_t **metered,
+                    struct nl_error **err);
+
 #endif

@@ -88,10 +88,14 @@ static void test_skipped(void **state)
 /* Both marks, once each, as the meter finds them: in machine code. */
 static void test_marks_are_in_the_code(void **state)
 {
-    const unsigned char *code = (const unsigned char *)(uintptr_t)agent_bench_metered;
+    int (*function)(const struct benchmark *benchmark, struct bench *bench,
+                    const struct bench_options *options, double limit_ns, long *warmup,
+                    volatile long *count) = agent_bench_metered;
+    const unsigned char *code;
     unsigned found[3] = {0};
 
     (void)state;
+    memcpy(&code, &function, sizeof code); /* no cast leads from a function to its bytes */
     for (size_t i = 0; i < 2048; i++) {
         uint32_t displacement;
 

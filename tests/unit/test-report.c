@@ -122,6 +122,21 @@ static void test_slowdown(void **state)
     assert_has(text, "~ \u00b1"); /* one is unstable, and says so */
 }
 
+/* The meter's tables, KVM's counters, a profile. */
+static void test_meter(void **state)
+{
+    cleanup_json json_t *document = fixture("passed");
+    cleanup_free char *text = text_of(document, false);
+
+    (void)state;
+    assert_has(text, "         at    sum  by L0  by L1  by L2  disturbed\n"
+                     "  cpuid  L2  36908  33685   3204     19        0 %\n");
+    assert_has(text, "         at  VMRUN by L0  VMRUN by L1  L1>L0  L2>L0  L2>L1\n"
+                     "  cpuid  L2            8            1      7      1      1\n");
+    assert_has(text, "  cpuid  L2       22000      8.05    0.03        1.01      1.02    0.01\n");
+    assert_has(text, "        2105.0  96.9 %  L0  kvm_amd     svm_vcpu_run\n");
+}
+
 /* What failed comes before what passed, with what it proves and what to do. */
 static void test_failed(void **state)
 {
@@ -529,6 +544,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_passed),
         cmocka_unit_test(test_slowdown),
+        cmocka_unit_test(test_meter),
         cmocka_unit_test(test_failed),
         cmocka_unit_test(test_panic),
         cmocka_unit_test(test_failed_command),

@@ -1,0 +1,105 @@
+/*
+ * cmd-profile.c - `nestlab profile BENCHMARK`: where the instructions of an operation are spent.
+ */
+#include "args-overrides.h"
+#include "cmd.h"
+#include "paths.h"
+#include "progress.h"
+#include "run.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define DEFAULT_SCENARIO "scenarios/nested-boot.json"
+#define DEFAULT_LAYER "innermost"
+
+struct profile_args {
+    struct nl_override_args overrides;
+    const char *at;
+    const char *store;
+    const char *out;
+    const char *benchmark;
+    const char *scenario; /* NULL: the default one */
+};
+
+enum { OPTION_AT = 0x100 };
+
+static const struct argp_option options[] = {
+    {"at", OPTION_AT, "LN", 0, "The layer that does the operations (default: the innermost)", 0},
+    {"out", 'o', "DIR", 0, "Folder for document, reports and logs (default: nestlab-out/ID)", 0},
+    NL_OPTION_STORE,
+    {"quiet", 'q', NULL, 0, "No progress, only the report and errors", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct profile_args *args = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->overrides;
+        return 0;
+    case OPTION_AT:
+        args->at = arg;
+        return 0;
+    case 'o':
+        args->out = arg;
+        return 0;
+    case 's':
+        args->store = arg;
+        return 0;
+    case 'q':
+        nl_progress_quiet(true);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 1)
+            argp_error(state, "one benchmark and one scenario at a time");
+        *(state->arg_num == 0 ? &args->benchmark : &args->scenario) = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "name a benchmark, such as cpuid");
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int nl_cmd_profile(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{.argp = &nl_overrides_argp}, {0}};
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "BENCHMARK [SCENARIO]",
+        .doc = "Count in which functions of which layer an operation of a benchmark spends its "
+               "instructions, in an emulated stack (default: nested-boot).\v"
+               "Beside the document is profile-BENCHMARK-LN.folded, for programs that draw flame "
+               "graphs. Exit status: as of `nestlab run`.",
+        .children = children,
+    };
+    struct profile_args args = {.overrides = NL_OVERRIDE_ARGS_INIT, .at = DEFAULT_LAYER};
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_free char *path = NULL;
+    enum nl_exit status = NL_EXIT_REQUEST;
+
+    if (argp_parse(&argp, argc, argv, 0, NULL, &args) == 0) {
+        args.overrides.overrides.meter = args.benchmark;
+        args.overrides.overrides.profile_at = args.at;
+        args.overrides.overrides.no_benchmarks = true;
+        if (!args.scenario && nl_data_path(DEFAULT_SCENARIO, &path, &err) < 0) {
+            nl_error_print(err);
+            status = nl_error_status(err);
+        } else {
+            status = nl_run(&(struct nl_run_options){
+                .scenario = args.scenario ? args.scenario : path,
+                .overrides = &args.overrides.overrides,
+                .store = args.store,
+                .out = args.out,
+                .argv = argv,
+            });
+        }
+    }
+    nl_override_args_free(&args.overrides);
+    return status;
+}
