@@ -116,7 +116,7 @@ int nl_document_set_add(struct nl_document_set *set, const char *path, struct nl
         return add_document(set, path, err);
     if (nl_document_paths(path, &paths, err) < 0)
         return -1;
-    for (char **each = paths; *each; each++)
+    for (char **each = paths; each && *each; each++)
         if (add_document(set, *each, err) < 0)
             return -1;
     return 0;

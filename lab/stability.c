@@ -95,7 +95,6 @@ static void look_at_trend(struct nl_stability *stability, const double *samples,
     size_t step = (n + TREND_MAX - 1) / TREND_MAX, few = (n + step - 1) / step, used = 0;
     cleanup_free double *thin = room(few, sizeof(*thin));
     cleanup_free double *slopes = room(few * (few - 1) / 2, sizeof(*slopes));
-    cleanup_free double *ranks = NULL;
     double score = 0, ties;
 
     for (size_t i = 0; i < few; i++)
@@ -105,7 +104,7 @@ static void look_at_trend(struct nl_stability *stability, const double *samples,
             score += (thin[k] > thin[i]) - (thin[k] < thin[i]);
             slopes[used++] = (thin[k] - thin[i]) / (double)(k - i);
         }
-    ranks = ranks_of(thin, few, &ties);
+    free(ranks_of(thin, few, &ties));
     stability->drift_p = kendall_p(score, (double)few, ties);
     if (median != 0)
         stability->drift = nl_median(slopes, used) * (double)(few - 1) / fabs(median);
