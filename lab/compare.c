@@ -227,6 +227,7 @@ static json_t *sum_up(const json_t *times, const json_t *metered)
     static const char *const verdicts[] = {"worse", "better", "unchanged", "not judged"};
     json_t *sum = json_object();
     cleanup_json json_t *yes = json_true();
+    json_int_t failed;
 
     for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
         cleanup_json json_t *verdict = json_string(verdicts[i]);
@@ -234,9 +235,9 @@ static json_t *sum_up(const json_t *times, const json_t *metered)
 
         json_object_set_new(sum, verdicts[i], json_integer((json_int_t)n));
     }
-    json_object_set_new(
-        sum, "failed",
-        json_integer((json_int_t)(count(times, "failed", yes) + count(metered, "failed", yes))));
+    failed = (json_int_t)count(times, "failed", yes);
+    failed += (json_int_t)count(metered, "failed", yes);
+    json_object_set_new(sum, "failed", json_integer(failed));
     return sum;
 }
 

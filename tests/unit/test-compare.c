@@ -261,8 +261,10 @@ static void test_dependent_samples(void **state)
 
     (void)state;
     for (int i = 0; i < 20; i++) {
-        before[i] = 100 + i / 5 + 0.01 * (i * 7 % 20);
-        after[i] = 103 + i / 5 + 0.01 * (i * 7 % 20);
+        int level = i / 5;
+
+        before[i] = 100 + level + 0.01 * (i * 7 % 20);
+        after[i] = before[i] + 3;
     }
     add_benchmark(a, 1, "x", "ns", before, 20);
     add_benchmark(b, 1, "x", "ns", after, 20);
