@@ -132,9 +132,12 @@ static void write_lane(struct nl_html *html, const struct times *times, const ch
 
 static void write_axis(struct nl_html *html, const struct times *times, double height)
 {
-    for (double t = 0; t <= times->end * 1.001; t += times->step) {
+    int n = (int)lround(times->end / times->step);
+
+    for (int i = 0; i <= n; i++) {
+        double t = i * times->step;
+        bool last = i == n;
         char x[32], text[32];
-        bool last = t > times->end - times->step / 2;
 
         snprintf(x, sizeof(x), "%.3f%%", 100 * t / times->end);
         snprintf(text, sizeof(text), "%g%s", t, last ? " s" : "");
