@@ -248,7 +248,8 @@ static void summarize_backtrace(const json_t *backtrace, json_t *lines)
 
     json_array_foreach(backtrace, i, line)
     {
-        const char *at = strstr(json_string_value(line), "RIP: ");
+        const char *text = json_string_value(line);
+        const char *at = text ? strstr(text, "RIP: ") : NULL;
 
         if (at && shown++ < 2)
             json_array_append_new(lines, json_sprintf("by NMI: %s", at));
