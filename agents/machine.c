@@ -222,6 +222,7 @@ json_t *agent_machine(const json_t *paths)
     json_object_set_new(machine, "file_systems", file_systems(paths));
     json_object_set_new(machine, "libvirt", agent_machine_libvirt(""));
     json_object_set_new(machine, "kernels", agent_machine_kernels(""));
+    json_object_set_new(machine, "module_folder", json_boolean(access("/lib/modules", F_OK) == 0));
     json_object_set_new(machine, "programs", program_facts());
     json_object_set_new(machine, "log", agent_machine_log("/dev/kmsg"));
     json_object_set_new(machine, "qemu", agent_machine_qemu());

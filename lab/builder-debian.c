@@ -171,7 +171,7 @@ int builder_make_debian(struct builder *builder, const char *folder, const char 
 
     if (!tar)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (bootstrap(builder, folder, tar, log, err) < 0 ||
+    if (builder_appliance_possible(err) < 0 || bootstrap(builder, folder, tar, log, err) < 0 ||
         builder_tar_manifest(tar, &manifest, err) < 0 ||
         builder_disk_from_tar(builder, folder, tar, log, err) < 0)
         return -1;

@@ -12,6 +12,7 @@
 #include <guestfs.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define JOB_TIMEOUT_S 1200.0
 #define PROBE_TIMEOUT_S 30.0
@@ -85,6 +86,17 @@ static bool kvm_works(const struct builder *builder)
     return nl_process_run(&probe, NULL, NULL) == 0;
 }
 
+int builder_appliance_possible(struct nl_error **err)
+{
+    if (access("/lib/modules", F_OK) == 0)
+        return 0;
+    nl_fail(err, NL_EXIT_LAB,
+            "libguestfs's appliance cannot be made: there is no folder /lib/modules");
+    return nl_hint(err,
+                   "as root: `mkdir /lib/modules`; supermin, who makes the appliance, wants to "
+                   "find it, if only empty");
+}
+
 /* What libguestfs and supermin take from the environment. */
 static int set_environment(const struct builder *builder, struct nl_error **err)
 {
@@ -97,6 +109,8 @@ static int set_environment(const struct builder *builder, struct nl_error **err)
     cleanup_free char *modules =
         nl_store_name(builder->store, "images/%s/modules/lib/modules/%s", digest, release);
 
+    if (builder_appliance_possible(err) < 0)
+        return -1;
     if (!release || !cache || !kernel || !modules)
         return nl_fail(err, NL_EXIT_LAB, "the store's kernel layer %s is damaged", digest);
     if (mkdir(cache, 0755) < 0 && errno != EEXIST)

@@ -10,4 +10,7 @@
 int builder_disk_from_tar(struct builder *builder, const char *folder, const char *tar,
                           const char *log, struct nl_error **err);
 
+/* Can libguestfs's appliance be made on this machine? To be asked before what takes minutes. */
+int builder_appliance_possible(struct nl_error **err);
+
 #endif

@@ -300,6 +300,13 @@ static void judge_appliance(const struct nl_look *look, struct nl_row *row)
         nl_row_says(row, NL_DOCTOR_UNKNOWN, "nobody could look into /boot");
         return;
     }
+    if (json_is_false(nl_dig(look->machine, "module_folder"))) {
+        nl_row_says(row, images_are(look, "layers") ? NL_DOCTOR_WARN : NL_DOCTOR_MISSING,
+                    "there is no folder /lib/modules, which supermin, who makes libguestfs's "
+                    "appliance, wants to find, if only empty");
+        nl_row_fix(row, "mkdir /lib/modules");
+        return;
+    }
     json_array_foreach(kernels, i, kernel)
     {
         if (!nl_dig_true(kernel, "readable") || !nl_dig_true(kernel, "modules"))
@@ -331,7 +338,7 @@ const struct nl_row_kind nl_rows_software[] = {
      judge_images, NULL},
     {"builder", "nestlab-builder and what it runs, to make images", NL_OF_MACHINE, 0, "lab",
      "starting it, and PATH", judge_builder, NULL},
-    {"appliance", "a kernel for libguestfs", NL_OF_MACHINE, 0, "machine", "/boot, /lib/modules",
-     judge_appliance, NULL},
+    {"appliance", "a kernel for libguestfs", NL_OF_MACHINE, NL_FOR_BOTH, "machine",
+     "/boot, /lib/modules", judge_appliance, NULL},
     {0},
 };

@@ -187,6 +187,10 @@ static const struct {
     {"{\"machine\": {\"programs\": {\"mmdebstrap\": null}}}", 'y', 'y', 0, "builder", "warn",
      "no mmdebstrap", "apt-get install mmdebstrap"},
     {"{\"machine\": {\"kernels\": []}}", 'y', 'y', 0, "appliance", "ok", "none in /boot", ""},
+    {"{\"machine\": {\"module_folder\": false}}", 'y', 'y', 0, "appliance", "warn",
+     "no folder /lib/modules", "mkdir /lib/modules"},
+    {"{\"machine\": {\"module_folder\": false}, \"lab\": {\"images\": {\"leaf\": \"no\"}}}", 'n',
+     'n', 1, "appliance", "missing", "no folder /lib/modules", "mkdir /lib/modules"},
     /* resources */
     {"{\"facts\": {\"memory\": {\"available_kib\": 2097152}}}", 'y', 'n', 0, "memory", "missing",
      "2048 MiB available: enough for a local L0", NULL},
