@@ -23,7 +23,7 @@
 #define LEAVE_STATUS ((LEAVE_VALUE << 1) | 1)
 /* As the leaf of a stack has. The console stays silent: each character would be an exit. */
 #define MEMORY_MIB "256"
-#define COMMAND_LINE "quiet panic=-1 8250.nr_uarts=0 " LEAVE_KEY "=1"
+#define COMMAND_LINE ("quiet panic=-1 8250.nr_uarts=0 " LEAVE_KEY "=1")
 
 static int find_files(struct bench *bench)
 {
@@ -40,7 +40,7 @@ static int find_files(struct bench *bench)
 
 static _Noreturn void be_emulator(const struct bench_guest *guest)
 {
-    const char *argv[32] = {
+    const char *const argv[] = {
         guest->emulator,
         "-nodefaults",
         "-no-user-config",
@@ -63,15 +63,11 @@ static _Noreturn void be_emulator(const struct bench_guest *guest)
         guest->initrd,
         "-append",
         COMMAND_LINE,
+        guest->firmware ? "-bios" : NULL,
+        guest->firmware,
+        NULL,
     };
-    size_t n = 0;
 
-    while (argv[n])
-        n++;
-    if (guest->firmware) {
-        argv[n++] = "-bios";
-        argv[n] = guest->firmware;
-    }
     execv(guest->emulator, (char *const *)argv);
     _exit(127);
 }
