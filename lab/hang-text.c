@@ -226,12 +226,12 @@ static void summarize_list(const char *label, const json_t *list, json_t *lines)
         return;
     json_array_foreach(list, i, value)
     {
-        if (i < SHOWN_MAX)
+        if (i < SHOWN_MAX && json_is_string(value))
             fprintf(out, "%s%s", i ? ", " : "", json_string_value(value));
     }
     json_object_foreach((json_t *)list, key, value)
     {
-        if (i < SHOWN_MAX)
+        if (i < SHOWN_MAX && json_is_string(value))
             fprintf(out, "%s%s %s", i++ ? ", " : "", key, json_string_value(value));
     }
     fclose(out);
