@@ -2,6 +2,7 @@
  * deadline.c - deadlines and interrupts: see deadline.h.
  */
 #include "deadline.h"
+#include "call-stack.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -137,6 +138,7 @@ struct call {
     void (*function)(void *arg);
     void *arg;
     void (*free_arg)(void *arg);
+    void *stack;
     int done_fd;
     atomic_int references;
     atomic_bool abandoned;
@@ -155,13 +157,40 @@ static void call_release(struct call *call)
 static void *call_thread(void *data)
 {
     struct call *call = data;
+    void *stack = call->stack;
     uint64_t one = 1;
 
     call->function(call->arg);
     if (write(call->done_fd, &one, sizeof(one)) < 0)
         abort(); /* an eventfd of ours that takes no 1 is a broken program */
     call_release(call);
+    nl_call_stack_give(stack);
     return NULL;
+}
+
+/* A thread of its own, detached, on a stack of its own. Returns an errno. */
+static int start_thread(struct call *call)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, old;
+    int rc;
+
+    call->stack = nl_call_stack_take();
+    if (!call->stack)
+        return errno;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, call->stack, NL_CALL_STACK_SIZE);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    /* Signals are for the main thread. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    rc = pthread_create(&thread, &attributes, call_thread, call);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+    if (rc != 0)
+        nl_call_stack_give(call->stack);
+    return rc;
 }
 
 /* Two references: the thread's and the caller's. NULL: it could not start, and ARG is freed. */
@@ -169,8 +198,6 @@ static struct call *call_start(void (*function)(void *arg), void *arg, void (*fr
                                struct nl_error **err)
 {
     struct call *call = calloc(1, sizeof(*call));
-    sigset_t all, old;
-    pthread_t thread;
     int rc;
 
     if (!call)
@@ -179,17 +206,10 @@ static struct call *call_start(void (*function)(void *arg), void *arg, void (*fr
     atomic_store(&call->references, 2);
     call->done_fd = eventfd(0, EFD_CLOEXEC);
     rc = call->done_fd < 0 ? errno : 0;
-    if (rc == 0) {
-        /* Signals are for the main thread. */
-        sigfillset(&all);
-        pthread_sigmask(SIG_BLOCK, &all, &old);
-        rc = pthread_create(&thread, NULL, call_thread, call);
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
-    }
-    if (rc == 0) {
-        pthread_detach(thread);
+    if (rc == 0)
+        rc = start_thread(call);
+    if (rc == 0)
         return call;
-    }
     nl_fail_errno(err, NL_EXIT_LAB, rc, "cannot start a thread");
     nl_cleanup_closep(&call->done_fd);
     free(call);

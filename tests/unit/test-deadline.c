@@ -138,6 +138,30 @@ static void test_interrupt_ends_waits_unless_shielded(void **state)
     assert_int_equal(atomic_load(&job.freed), 1);
 }
 
+static void note_place(void *arg)
+{
+    int here;
+    uintptr_t *place = arg;
+
+    *place = (uintptr_t)&here;
+}
+
+/* libvirt may write to the stack of a call's thread after its end. */
+static void test_calls_in_a_row_share_no_stack(void **state)
+{
+    uintptr_t places[20];
+
+    (void)state;
+    for (size_t i = 0; i < 20; i++) {
+        assert_int_equal(
+            nl_call_with_deadline(note_place, &places[i], NULL, nl_deadline_in(5), "call", NULL),
+            0);
+        for (size_t k = 0; k < i; k++)
+            assert_true(places[i] > places[k] ? places[i] - places[k] > 65536
+                                              : places[k] - places[i] > 65536);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_late_call_frees_its_argument_once),
         cmocka_unit_test(test_call_that_cannot_start_frees_its_argument),
         cmocka_unit_test(test_far_deadline_fits_poll),
+        cmocka_unit_test(test_calls_in_a_row_share_no_stack),
         cmocka_unit_test(test_interrupt_ends_waits_unless_shielded),
     };
 
