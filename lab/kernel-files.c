@@ -57,7 +57,7 @@ int nl_kernel_check(const char *path, struct nl_error **err)
     cleanup_mapped struct nl_mapped file = {0};
     size_t sectors, whole;
 
-    if (nl_map_bzimage(path, &file, err) < 0)
+    if (nl_map_bzimage(path, &file, err) < 0 || !file.bytes)
         return -1;
     /* A header without a number of setup sectors means 4. */
     sectors = file.bytes[SETUP_SECTORS] ? file.bytes[SETUP_SECTORS] : 4;

@@ -4,11 +4,15 @@
 #include "run-findings.h"
 #include "dig.h"
 #include "inquiry.h"
+#include "save.h"
 
-#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
+
+#define LIBVIRT_LOG "libvirt.log"
+#define LOG_MAX (16UL << 20)
 
 struct nl_rules_ahead {
     pthread_t thread;
@@ -78,24 +82,58 @@ static void read_consoles(struct nl_inquiry *inquiry, const json_t *document, co
     }
 }
 
-/* Both tell of the machine that runs the outermost guest. */
-static void read_host_logs(struct nl_inquiry *inquiry, const struct nl_rundir *rundir, int layer)
+/* The first megabytes of FROM as OUT/NAME; false: there is nothing to keep, or it cannot be kept.
+ */
+static bool keep_file(const char *from, const char *out, const char *name)
 {
-    cleanup_free char *libvirt = nl_rundir_file(rundir, "libvirt.log");
-    cleanup_free char *pattern = nl_rundir_file(rundir, "embed/log/qemu/*.log");
-    glob_t found = {0};
+    cleanup_error struct nl_error *ignored = NULL;
+    cleanup_fclose FILE *in = from ? fopen(from, "re") : NULL;
+    cleanup_free char *bytes = in ? malloc(LOG_MAX) : NULL;
+    cleanup_free char *path = NULL;
+    size_t length = bytes ? fread(bytes, 1, LOG_MAX, in) : 0;
 
-    if (libvirt)
-        nl_inquiry_file(inquiry, libvirt, "libvirt.log", layer);
-    if (!pattern || glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
-        return;
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        nl_inquiry_file(inquiry, found.gl_pathv[i], "QEMU's log", layer);
-    globfree(&found);
+    if (length == 0 || asprintf(&path, "%s/%s", out, name) < 0)
+        return false;
+    return nl_save(path, bytes, length, &ignored) == 0;
 }
 
-static int find(struct nl_rules *rules, struct nl_document *document, const char *out,
-                const struct nl_rundir *rundir, size_t first, struct nl_error **err)
+void nl_run_keep_logs(struct nl_document *document, const char *out, const struct nl_rundir *rundir,
+                      size_t first)
+{
+    cleanup_free char *libvirt = nl_rundir_file(rundir, "libvirt.log");
+    const json_t *layers = nl_dig(nl_document_json(document), "layers");
+    const char *name = nl_dig_string(json_array_get(layers, first), "name", NULL);
+    cleanup_free char *inside = NULL, *qemu = NULL, *kept = NULL;
+
+    keep_file(libvirt, out, LIBVIRT_LOG);
+    if (!name || asprintf(&inside, NL_RUNDIR_LIBVIRT "/log/qemu/nl-%s.log", name) < 0 ||
+        asprintf(&kept, "%s-qemu.log", name) < 0)
+        return;
+    qemu = nl_rundir_file(rundir, inside);
+    if (keep_file(qemu, out, kept))
+        nl_document_layer_file(document, first, "qemu", kept);
+}
+
+/* Both tell of the machine that runs the outermost guest. */
+static void read_host_logs(struct nl_inquiry *inquiry, const json_t *document, const char *out,
+                           size_t first)
+{
+    const char *qemu =
+        nl_dig_string(json_array_get(nl_dig(document, "layers"), first), "files.qemu", NULL);
+    const char *const names[] = {LIBVIRT_LOG, qemu};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        cleanup_free char *path = NULL;
+
+        if (names[i] && asprintf(&path, "%s/%s", out, names[i]) < 0)
+            path = NULL;
+        if (path && access(path, R_OK) == 0)
+            nl_inquiry_file(inquiry, path, names[i], (int)first - 1);
+    }
+}
+
+static int find(struct nl_rules *rules, struct nl_document *document, const char *out, size_t first,
+                struct nl_error **err)
 {
     cleanup_inquiry struct nl_inquiry *inquiry = nl_inquiry_new(rules);
 
@@ -103,23 +141,23 @@ static int find(struct nl_rules *rules, struct nl_document *document, const char
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     nl_inquiry_document(inquiry, "document.json", nl_document_json(document));
     read_consoles(inquiry, nl_document_json(document), out);
-    read_host_logs(inquiry, rundir, (int)first - 1);
+    read_host_logs(inquiry, nl_document_json(document), out, first);
     nl_inquiry_conclude(inquiry);
     nl_document_findings(document, nl_inquiry_findings(inquiry, NL_SEVERITY_OK));
     return 0;
 }
 
 int nl_run_findings(struct nl_rules_ahead *ahead, struct nl_document *document, const char *out,
-                    const struct nl_rundir *rundir, size_t first, struct nl_error **err)
+                    size_t first, struct nl_error **err)
 {
     cleanup_rules struct nl_rules *late = NULL;
 
     if (ahead) {
         join(ahead);
         if (ahead->rules)
-            return find(ahead->rules, document, out, rundir, first, err);
+            return find(ahead->rules, document, out, first, err);
     }
     if (nl_rules_load(NULL, &late, err) < 0)
         return nl_wrap(err, "no findings");
-    return find(late, document, out, rundir, first, err);
+    return find(late, document, out, first, err);
 }

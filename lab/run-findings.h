@@ -16,10 +16,16 @@ struct nl_rules_ahead;
 struct nl_rules_ahead *nl_rules_ahead(void); /* NULL: no thread; findings then load them */
 void nl_rules_ahead_free(struct nl_rules_ahead **ahead);
 
-/* Put "findings" into DOCUMENT: from its own logs and messages, the consoles in the folder OUT, and
-   the logs of libvirt and of the outermost guest's QEMU in RUNDIR. FIRST is the outermost layer
-   that is a guest. Fails if there are no rules; the document then has no findings. */
+/* Keep the logs of libvirt and of the outermost guest's QEMU, which are in RUNDIR, in the folder
+   OUT: libvirt.log and LN-qemu.log. FIRST is the outermost layer that is a guest. To be done before
+   the stack is taken down: what libvirt says of an end that we bring about is no finding. Best
+   effort. */
+void nl_run_keep_logs(struct nl_document *document, const char *out, const struct nl_rundir *rundir,
+                      size_t first);
+
+/* Put "findings" into DOCUMENT: from its own logs and messages, and from the consoles and logs in
+   the folder OUT. Fails if there are no rules; the document then has no findings. */
 int nl_run_findings(struct nl_rules_ahead *ahead, struct nl_document *document, const char *out,
-                    const struct nl_rundir *rundir, size_t first, struct nl_error **err);
+                    size_t first, struct nl_error **err);
 
 #endif

@@ -213,8 +213,8 @@ static void take_down(struct run *run)
 static int find(struct run *run, struct nl_error **err)
 {
     int phase = nl_document_phase_begin(run->document, NULL, "findings");
-    int rc = nl_run_findings(run->rules, run->document, run->out, run->rundir,
-                             nl_stack_outermost(run->stack), err);
+    int rc =
+        nl_run_findings(run->rules, run->document, run->out, nl_stack_outermost(run->stack), err);
 
     nl_document_phase_end(run->document, phase);
     return rc;
@@ -295,6 +295,7 @@ enum nl_exit nl_run(const struct nl_run_options *options)
     }
     if (nl_interrupted())
         nl_document_interrupted(run.document);
+    nl_run_keep_logs(run.document, run.out, run.rundir, nl_stack_outermost(run.stack));
     if (is_up && options->kept) {
         status = conclude(&run);
         keep(&run, status);

@@ -37,9 +37,11 @@ static void put_foreign_program(void)
     size_t n = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
     char *loader = n > 0 ? memmem(bytes, n, "/lib64/ld-", 10) : NULL;
 
+    if (file)
+        fclose(file);
     assert_non_null(loader);
-    fclose(file);
-    memcpy(loader, "/lib64/no-", 10);
+    if (loader)
+        memcpy(loader, "/lib64/no-", 10);
     put("dynamic", bytes, n, 0755);
 }
 

@@ -38,9 +38,12 @@ static void test_findings(void **state)
     assert_int_equal(nl_rundir_create("x", &rundir, NULL), 0);
     put(base, "L1-console.log", harmless);
     nl_document_layer_file(document, 1, "console", "L1-console.log");
-    logs = nl_rundir_file(rundir, "embed/log/qemu");
+    logs = nl_rundir_file(rundir, NL_RUNDIR_LIBVIRT "/log/qemu");
     put(logs, "nl-L0.log", "KVM: entry failed, hardware error 0x80000021\n");
-    if (nl_run_findings(ahead, document, base, rundir, 0, &err) < 0)
+    nl_run_keep_logs(document, base, rundir, 0);
+    assert_true(nl_dig_is(json_array_get(nl_dig(nl_document_json(document), "layers"), 0),
+                          "files.qemu", "L0-qemu.log"));
+    if (nl_run_findings(ahead, document, base, 0, &err) < 0)
         fail_msg("%s", nl_error_message(err));
     findings = nl_dig(nl_document_json(document), "findings");
     assert_int_equal(json_array_size(findings), 2);
@@ -51,7 +54,7 @@ static void test_findings(void **state)
     assert_true(nl_dig_is(json_array_get(findings, 1), "severity", "harmless"));
     nl_rules_ahead_free(&ahead);
     /* Without the thread, just the same. */
-    assert_int_equal(nl_run_findings(NULL, document, base, rundir, 0, &err), 0);
+    assert_int_equal(nl_run_findings(NULL, document, base, 0, &err), 0);
     assert_int_equal(json_array_size(nl_dig(nl_document_json(document), "findings")), 2);
     assert_int_equal(nl_rundir_remove(&rundir, NULL), 0);
 }
