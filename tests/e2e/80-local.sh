@@ -8,6 +8,9 @@ payload=$work/payload
 mkdir -p "$payload/build" "$payload/store"
 cp build/nestlab build/nestlab-agent build/nestlab-builder "$payload/build/"
 cp -R images scenarios "$payload/"
+# The image has libvirt's libraries, but not all that nestlab uses.
+mkdir "$payload/lib"
+ldd build/nestlab | awk '$3 ~ /^\// { print $3 }' | xargs cp -L -t "$payload/lib"
 # Only what a depth-2 run needs: the newest image of each recipe, with all that it is made of.
 cp -a "$store/keys" "$store/resolved" "$payload/store/"
 mkdir "$payload/store/images"
@@ -41,6 +44,10 @@ mkdir -p /mnt/payload
 mount -o ro "$disk" /mnt/payload
 cp -a /mnt/payload /root/nestlab
 cd /root/nestlab
+for library in lib/*; do
+    [ -e "/lib/x86_64-linux-gnu/${library##*/}" ] || cp "$library" /usr/lib/x86_64-linux-gnu/
+done
+ldconfig
 exec build/nestlab run --l0 "$1" --store /root/nestlab/store --out "/root/out-$1" "$2" 2>&1
 EOF
 cat >"$work/local.json" <<'EOF'
