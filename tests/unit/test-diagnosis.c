@@ -208,13 +208,13 @@ static void test_every_rule_runs(void **state)
         for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
             cleanup_rule_data struct nl_rule_data data = {0};
             cleanup_json json_t *document = fixture(fixtures[i]);
-            cleanup_json json_t *all = NULL;
+            json_t *all;
             size_t r;
             json_t *rule;
 
             assert_int_equal(nl_rule_data_load("scenarios/checks/diagnoses.json", &data, NULL), 0);
             fail_at(document, "L1", kinds[k], "what was seen");
-            all = json_incref(data.rules);
+            all = data.rules;
             json_array_foreach(all, r, rule)
             {
                 size_t e;
@@ -231,7 +231,6 @@ static void test_every_rule_runs(void **state)
                 }
             }
             data.rules = all;
-            json_incref(all);
         }
     }
 }
