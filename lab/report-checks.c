@@ -6,6 +6,7 @@
 #include "dig.h"
 #include "printable.h"
 #include "report-text.h"
+#include "report-words.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -14,45 +15,12 @@
 /* Of a failed command's output. */
 #define OUTPUT_LINES 6
 
-static bool has_verdict(const json_t *check, const char *verdict)
-{
-    return nl_dig_is(check, "verdict", verdict);
-}
-
-static size_t count(const json_t *checks, const char *verdict)
-{
-    size_t n = 0;
-    size_t i;
-    json_t *check;
-
-    json_array_foreach(checks, i, check) n += has_verdict(check, verdict);
-    return n;
-}
-
 static void labelled(const struct nl_text *to, const char *label, const char *text)
 {
     if (!text || !*text)
         return;
     fprintf(to->out, "       %s%s%s ", to->dim, label, to->plain);
     nl_text_wrap(to, text, 8 + (int)strlen(label), 8 + (int)strlen(label));
-}
-
-/* The command whose verdict CHECK is, or NULL. */
-static const json_t *command_of(const json_t *document, const json_t *check)
-{
-    static const char prefix[] = "command-";
-    const char *name = nl_dig_string(check, "name", "");
-    size_t i;
-    json_t *command;
-
-    if (strncmp(name, prefix, strlen(prefix)) != 0)
-        return NULL;
-    json_array_foreach(json_object_get(document, "commands"), i, command)
-    {
-        if (nl_dig_is(command, "name", name + strlen(prefix)))
-            return command;
-    }
-    return NULL;
 }
 
 /* The last lines of what a failed command said, on standard error if it said anything there. */
@@ -90,7 +58,7 @@ static void print_failed(const struct nl_text *to, const json_t *document, const
     } else {
         fputc('\n', to->out);
     }
-    print_output(to, command_of(document, check));
+    print_output(to, nl_check_command(document, check));
     labelled(to, "proves:", nl_dig_string(check, "explanation", NULL));
     labelled(to, "do:", nl_dig_string(check, "hint", NULL));
 }
@@ -106,7 +74,7 @@ static char *names_with(const json_t *checks, size_t from, const char *verdict, 
     for (size_t i = from; out && i < json_array_size(checks); i++) {
         const json_t *check = json_array_get(checks, i);
 
-        if (!has_verdict(check, verdict) || !nl_dig_is(check, "message", message))
+        if (!nl_dig_is(check, "verdict", verdict) || !nl_dig_is(check, "message", message))
             continue;
         fprintf(out, "%s%s", between, nl_dig_string(check, "name", "unnamed"));
         between = ", ";
@@ -121,7 +89,7 @@ static bool is_first_with(const json_t *checks, size_t i, const char *verdict, c
     for (size_t k = 0; k < i; k++) {
         const json_t *earlier = json_array_get(checks, k);
 
-        if (has_verdict(earlier, verdict) && nl_dig_is(earlier, "message", message))
+        if (nl_dig_is(earlier, "verdict", verdict) && nl_dig_is(earlier, "message", message))
             return false;
     }
     return true;
@@ -141,7 +109,7 @@ static void print_grouped(const struct nl_text *to, const json_t *checks, const 
         cleanup_free char *names = NULL;
         cleanup_free char *text = NULL;
 
-        if (!has_verdict(check, verdict) || !is_first_with(checks, i, verdict, message))
+        if (!nl_dig_is(check, "verdict", verdict) || !is_first_with(checks, i, verdict, message))
             continue;
         names = names_with(checks, i, verdict, message);
         if (asprintf(&text, "%s: %s", names, *message ? message : "no reason given") < 0)
@@ -174,7 +142,8 @@ static void print_passed(const struct nl_text *to, const json_t *checks, const c
         return;
     json_array_foreach(checks, i, check)
     {
-        if (!has_verdict(check, "pass") || strcmp(nl_dig_string(check, "layer", ""), layer) != 0)
+        if (!nl_dig_is(check, "verdict", "pass") ||
+            strcmp(nl_dig_string(check, "layer", ""), layer) != 0)
             continue;
         fprintf(out, "%s%s", between, short_name(nl_dig_string(check, "name", "unnamed"), layer));
         between = ", ";
@@ -209,12 +178,12 @@ void nl_text_checks(const struct nl_text *to, const json_t *document)
     if (json_array_size(checks) == 0)
         return;
     snprintf(note, sizeof(note), "%zu passed, %zu failed, %zu not evaluated, %zu skipped",
-             count(checks, "pass"), count(checks, "fail"), count(checks, "error"),
-             count(checks, "skip"));
+             nl_checks_count(checks, "pass"), nl_checks_count(checks, "fail"),
+             nl_checks_count(checks, "error"), nl_checks_count(checks, "skip"));
     nl_text_section(to, "Checks", note);
     json_array_foreach(checks, i, check)
     {
-        if (has_verdict(check, "fail"))
+        if (nl_dig_is(check, "verdict", "fail"))
             print_failed(to, document, check);
     }
     print_grouped(to, checks, "error", "ERR ", to->yellow);

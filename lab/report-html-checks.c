@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "dig.h"
 #include "report-html.h"
+#include "report-words.h"
 
 #include <string.h>
 
@@ -26,21 +27,6 @@ bool nl_page_has_checks(const json_t *document)
     return json_array_size(json_object_get(document, "checks")) > 0;
 }
 
-static bool has_verdict(const json_t *check, const char *verdict)
-{
-    return nl_dig_is(check, "verdict", verdict);
-}
-
-static size_t count(const json_t *checks, const char *verdict)
-{
-    size_t n = 0;
-    size_t i;
-    json_t *check;
-
-    json_array_foreach(checks, i, check) n += has_verdict(check, verdict);
-    return n;
-}
-
 /* What the check is called at whatever layer: "l0-booted" of L0 is "booted". */
 static const char *short_name(const json_t *check)
 {
@@ -53,25 +39,9 @@ static const char *short_name(const json_t *check)
     return name;
 }
 
-static const json_t *command_of(const json_t *document, const json_t *check)
-{
-    const char *name = nl_dig_string(check, "name", "");
-    size_t i;
-    json_t *command;
-
-    if (strncmp(name, "command-", 8) != 0)
-        return NULL;
-    json_array_foreach(json_object_get(document, "commands"), i, command)
-    {
-        if (nl_dig_is(command, "name", name + 8))
-            return command;
-    }
-    return NULL;
-}
-
 static void write_failed(const struct nl_page *page, const json_t *check)
 {
-    const json_t *command = command_of(page->document, check);
+    const json_t *command = nl_check_command(page->document, check);
     const char *output = nl_dig_string(command, "stderr", "");
     struct nl_html *html = page->html;
 
@@ -114,7 +84,7 @@ static void write_grouped(struct nl_html *html, const json_t *checks, size_t fir
     const char *between = "";
 
     nl_html_open(html, "li", NULL);
-    nl_html_leaf(html, "span", has_verdict(check, "error") ? "error" : "skip",
+    nl_html_leaf(html, "span", nl_dig_is(check, "verdict", "error") ? "error" : "skip",
                  nl_dig_string(check, "verdict", ""));
     for (size_t i = first; i < json_array_size(checks); i++) {
         const json_t *other = json_array_get(checks, i);
@@ -133,15 +103,16 @@ static void write_not_passed(const struct nl_page *page, const json_t *checks)
     size_t n = json_array_size(checks) < ROWS_MAX ? json_array_size(checks) : ROWS_MAX;
 
     for (size_t i = 0; i < n; i++)
-        if (has_verdict(json_array_get(checks, i), "fail"))
+        if (nl_dig_is(json_array_get(checks, i), "verdict", "fail"))
             write_failed(page, json_array_get(checks, i));
-    if (count(checks, "error") + count(checks, "skip") == 0)
+    if (nl_checks_count(checks, "error") + nl_checks_count(checks, "skip") == 0)
         return;
     nl_html_open(page->html, "ul", NULL);
     for (size_t i = 0; i < n; i++) {
         const json_t *check = json_array_get(checks, i);
 
-        if ((has_verdict(check, "error") || has_verdict(check, "skip")) && is_first(checks, i))
+        if ((nl_dig_is(check, "verdict", "error") || nl_dig_is(check, "verdict", "skip")) &&
+            is_first(checks, i))
             write_grouped(page->html, checks, i);
     }
     nl_html_close(page->html);
@@ -168,7 +139,7 @@ static const json_t *find(const json_t *document, const char *name, const char *
 static void write_verdict(struct nl_html *html, const json_t *check)
 {
     for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
-        if (check && has_verdict(check, verdicts[i].name)) {
+        if (check && nl_dig_is(check, "verdict", verdicts[i].name)) {
             nl_html_cell(html, verdicts[i].name, "%s", verdicts[i].shown);
             return;
         }
@@ -262,8 +233,8 @@ void nl_page_checks(const struct nl_page *page)
 
     nl_html_open(page->html, "p", NULL);
     nl_html_format(page->html, "%zu passed, %zu failed, %zu not evaluated, %zu skipped",
-                   count(checks, "pass"), count(checks, "fail"), count(checks, "error"),
-                   count(checks, "skip"));
+                   nl_checks_count(checks, "pass"), nl_checks_count(checks, "fail"),
+                   nl_checks_count(checks, "error"), nl_checks_count(checks, "skip"));
     nl_html_close(page->html);
     write_not_passed(page, checks);
     write_matrix(page, checks);

@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "dig.h"
 #include "report-html.h"
+#include "report-words.h"
 
 #include <string.h>
 
@@ -155,20 +156,6 @@ static void write_shares(const struct nl_page *page)
     nl_html_close(page->html);
 }
 
-static json_int_t times(const json_t *metered, size_t of, size_t reached)
-{
-    size_t i;
-    json_t *exits;
-
-    json_array_foreach(json_object_get(metered, "exits"), i, exits)
-    {
-        if (nl_dig_integer(exits, "of", -1) == (json_int_t)of &&
-            nl_dig_integer(exits, "reached", -1) == (json_int_t)reached)
-            return nl_dig_integer(exits, "times", 0);
-    }
-    return 0;
-}
-
 static size_t pair_layers(const json_t *document)
 {
     size_t n = nl_page_layers(document);
@@ -187,7 +174,8 @@ static void write_exits(const struct nl_page *page, const json_t *metered, size_
     nl_html_cell(page->html, NULL, "%s", nl_page_layer_name(page->document, layer));
     for (size_t i = 1; i < n; i++)
         for (size_t k = 0; k < i; k++)
-            nl_html_cell(page->html, "number", "%" JSON_INTEGER_FORMAT, times(metered, i, k));
+            nl_html_cell(page->html, "number", "%" JSON_INTEGER_FORMAT,
+                         nl_exits_reached(metered, i, k));
     for (size_t k = 0; k + 1 < n; k++)
         nl_html_cell(page->html, "number", "%.0f",
                      json_number_value(json_array_get(json_object_get(metered, "vmruns"), k)));

@@ -6,6 +6,7 @@
 #include "cleanup.h"
 #include "dig.h"
 #include "report-text.h"
+#include "report-words.h"
 #include "table.h"
 
 #include <stdbool.h>
@@ -84,27 +85,13 @@ static struct nl_table *switches_heading(size_t layers)
     return table;
 }
 
-static json_int_t times(const json_t *metered, size_t of, size_t reached)
-{
-    size_t i;
-    json_t *exits;
-
-    json_array_foreach(json_object_get(metered, "exits"), i, exits)
-    {
-        if (nl_dig_integer(exits, "of", -1) == (json_int_t)of &&
-            nl_dig_integer(exits, "reached", -1) == (json_int_t)reached)
-            return nl_dig_integer(exits, "times", 0);
-    }
-    return 0;
-}
-
 static void switches_cells(struct nl_table *table, const json_t *metered, size_t layers)
 {
     for (size_t k = 0; k + 1 < layers; k++)
         number_cell(table, json_object_get(metered, "vmruns"), k);
     for (size_t i = 1; i < layers; i++)
         for (size_t k = 0; k < i; k++)
-            nl_table_cell(table, "%" JSON_INTEGER_FORMAT, times(metered, i, k));
+            nl_table_cell(table, "%" JSON_INTEGER_FORMAT, nl_exits_reached(metered, i, k));
 }
 
 static bool has_exits(const json_t *metered)

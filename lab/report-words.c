@@ -83,3 +83,44 @@ size_t nl_phase_names(const json_t *document, const char **names, size_t max)
     }
     return n;
 }
+
+size_t nl_checks_count(const json_t *checks, const char *verdict)
+{
+    size_t n = 0;
+    size_t i;
+    json_t *check;
+
+    json_array_foreach(checks, i, check) n += nl_dig_is(check, "verdict", verdict);
+    return n;
+}
+
+const json_t *nl_check_command(const json_t *document, const json_t *check)
+{
+    static const char prefix[] = "command-";
+    const char *name = nl_dig_string(check, "name", "");
+    size_t i;
+    json_t *command;
+
+    if (strncmp(name, prefix, strlen(prefix)) != 0)
+        return NULL;
+    json_array_foreach(json_object_get(document, "commands"), i, command)
+    {
+        if (nl_dig_is(command, "name", name + strlen(prefix)))
+            return command;
+    }
+    return NULL;
+}
+
+json_int_t nl_exits_reached(const json_t *metered, size_t of, size_t reached)
+{
+    size_t i;
+    json_t *exits;
+
+    json_array_foreach(json_object_get(metered, "exits"), i, exits)
+    {
+        if (nl_dig_integer(exits, "of", -1) == (json_int_t)of &&
+            nl_dig_integer(exits, "reached", -1) == (json_int_t)reached)
+            return nl_dig_integer(exits, "times", 0);
+    }
+    return 0;
+}

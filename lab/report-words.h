@@ -24,4 +24,13 @@ double nl_phase_seconds(const json_t *document, const char *name, const char *la
  */
 size_t nl_phase_names(const json_t *document, const char **names, size_t max);
 
+/* How many of CHECKS have VERDICT. */
+size_t nl_checks_count(const json_t *checks, const char *verdict);
+
+/* The command whose verdict CHECK is, borrowed, or NULL. */
+const json_t *nl_check_command(const json_t *document, const json_t *check);
+
+/* How often an exit of layer OF reached layer REACHED in one operation of a metered benchmark. */
+json_int_t nl_exits_reached(const json_t *metered, size_t of, size_t reached);
+
 #endif
