@@ -6,6 +6,8 @@
 #include "layer.h"
 #include "sha256.h"
 
+#include <dlfcn.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -59,24 +61,29 @@ int nl_warm_stage(const struct nl_layer *layer, const char *folder, struct nl_er
     return stage(kept, folder, "/root" CACHE_FOLDER, err);
 }
 
-/* By what libvirt checks of this machine: QEMU's binary, its own version, the kernel. */
+/* By what libvirt checks of this machine: QEMU's binary, its own library, the kernel. What is kept
+   for a key is never replaced, so a check left out would mean that QEMU is asked anew in every run.
+ */
 static char *host_folder(const struct nl_stack *stack)
 {
     cleanup_sha256 struct nl_sha256 *sha = nl_sha256_new();
     cleanup_free char *hex = NULL;
     unsigned long version = 0;
     struct utsname kernel;
-    struct stat qemu = {0};
+    struct stat qemu = {0}, library = {0};
+    Dl_info self = {0};
     char *path = NULL;
 
     if (virGetVersion(&version, NULL, NULL) < 0 || stat("/usr/bin/qemu-system-x86_64", &qemu) < 0 ||
-        uname(&kernel) < 0)
+        uname(&kernel) < 0 || !dladdr((void *)(uintptr_t)virGetVersion, &self) ||
+        stat(self.dli_fname, &library) < 0)
         return NULL;
     nl_sha256_bytes(sha, "changed", &qemu.st_ctim, sizeof(qemu.st_ctim));
     nl_sha256_bytes(sha, "size", &qemu.st_size, sizeof(qemu.st_size));
     nl_sha256_text(sha, "kernel", kernel.release);
     nl_sha256_text(sha, "kvm", access("/dev/kvm", F_OK) == 0 ? "1" : "0");
     nl_sha256_bytes(sha, "libvirt", &version, sizeof(version));
+    nl_sha256_bytes(sha, "library", &library.st_ctim, sizeof(library.st_ctim));
     if (nl_sha256_end(sha, &hex, NULL) < 0 ||
         asprintf(&path, "%s/warm/host-%.32s", nl_store_path(stack->store), hex) < 0)
         return NULL;
