@@ -77,15 +77,10 @@ static double position(const struct axis *axis, double value)
 static void write_text(struct nl_html *html, double x, double y, const char *anchor,
                        unsigned colour, const char *text)
 {
-    nl_html_open(html, "text", NULL);
-    nl_page_colour(html, colour);
-    nl_html_attribute(html, "x", "%.2f%%", x);
-    nl_html_attribute(html, "y", "%.1f", y);
-    nl_html_attribute(html, "text-anchor", "%s", anchor);
-    nl_html_attribute(html, "font-size", "13");
-    nl_html_attribute(html, "fill", "currentColor");
-    nl_html_text(html, text);
-    nl_html_close(html);
+    char at[32];
+
+    snprintf(at, sizeof(at), "%.2f%%", x);
+    nl_page_label(html, at, y, anchor, "13", colour, text);
 }
 
 static void write_line(struct nl_html *html, unsigned colour, double x1, double x2, double y1,

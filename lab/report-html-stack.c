@@ -28,15 +28,10 @@ static bool is_local(const json_t *document, size_t index)
 static void picture_text(struct nl_html *html, double x, double y, const char *anchor,
                          const char *size, unsigned colour, const char *text)
 {
-    nl_html_open(html, "text", NULL);
-    nl_page_colour(html, colour);
-    nl_html_attribute(html, "x", "%.1f", x);
-    nl_html_attribute(html, "y", "%.1f", y);
-    nl_html_attribute(html, "text-anchor", "%s", anchor);
-    nl_html_attribute(html, "font-size", "%s", size);
-    nl_html_attribute(html, "fill", "currentColor");
-    nl_html_text(html, text);
-    nl_html_close(html);
+    char at[32];
+
+    snprintf(at, sizeof(at), "%.1f", x);
+    nl_page_label(html, at, y, anchor, size, colour, text);
 }
 
 /* "KVM guest of L0" */

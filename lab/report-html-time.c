@@ -97,20 +97,6 @@ static void write_bar(struct nl_html *html, const struct times *times, const jso
     nl_html_close(html);
 }
 
-static void write_label(struct nl_html *html, const char *x, double y, const char *anchor,
-                        unsigned colour, const char *text)
-{
-    nl_html_open(html, "text", NULL);
-    nl_page_colour(html, colour);
-    nl_html_attribute(html, "x", "%s", x);
-    nl_html_attribute(html, "y", "%.1f", y);
-    nl_html_attribute(html, "text-anchor", "%s", anchor);
-    nl_html_attribute(html, "font-size", "13");
-    nl_html_attribute(html, "fill", "currentColor");
-    nl_html_text(html, text);
-    nl_html_close(html);
-}
-
 /* The bars of LAYER; NULL: of the run itself. */
 static void write_lane(struct nl_html *html, const struct times *times, const char *layer, double y)
 {
@@ -120,7 +106,7 @@ static void write_lane(struct nl_html *html, const struct times *times, const ch
     json_t *phase;
 
     if (asprintf(&label, "%s: %.1f s", layer ? layer : "the run itself", fmax(sum, 0)) >= 0)
-        write_label(html, "0", y + 13, "start", NL_COLOUR_TEXT, label);
+        nl_page_label(html, "0", y + 13, "start", "13", NL_COLOUR_TEXT, label);
     json_array_foreach(json_object_get(times->document, "phases"), i, phase)
     {
         const char *of = nl_dig_string(phase, "layer", NULL);
@@ -149,11 +135,11 @@ static void write_axis(struct nl_html *html, const struct times *times, double h
         nl_html_attribute(html, "y2", "%.1f", height);
         nl_html_attribute(html, "stroke", "currentColor");
         nl_html_close(html);
-        write_label(html, x, height + 15,
-                    t <= 0 ? "start"
-                    : last ? "end"
-                           : "middle",
-                    NL_COLOUR_QUIET, text);
+        nl_page_label(html, x, height + 15,
+                      t <= 0 ? "start"
+                      : last ? "end"
+                             : "middle",
+                      "13", NL_COLOUR_QUIET, text);
     }
 }
 
