@@ -7,7 +7,6 @@
 #include "sha256.h"
 
 #include <dlfcn.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -75,7 +74,7 @@ static char *host_folder(const struct nl_stack *stack)
     char *path = NULL;
 
     if (virGetVersion(&version, NULL, NULL) < 0 || stat("/usr/bin/qemu-system-x86_64", &qemu) < 0 ||
-        uname(&kernel) < 0 || !dladdr((void *)(uintptr_t)virGetVersion, &self) ||
+        uname(&kernel) < 0 || !dladdr((const void *)virGetVersion, &self) ||
         stat(self.dli_fname, &library) < 0)
         return NULL;
     nl_sha256_bytes(sha, "changed", &qemu.st_ctim, sizeof(qemu.st_ctim));
