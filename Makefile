@@ -6,7 +6,8 @@ DESTDIR ?=
 BUILD ?= build
 
 CC ?= gcc
-WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+	-Wformat-security
 CFLAGS ?= -O2 -g
 COMMON := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -DNL_VERSION='"$(VERSION)"' \
 	-DNL_PREFIX='"$(PREFIX)"'

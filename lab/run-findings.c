@@ -103,13 +103,12 @@ void nl_run_keep_logs(struct nl_document *document, const char *out, const struc
     cleanup_free char *libvirt = nl_rundir_file(rundir, "libvirt.log");
     const json_t *layers = nl_dig(nl_document_json(document), "layers");
     const char *name = nl_dig_string(json_array_get(layers, first), "name", NULL);
-    cleanup_free char *inside = NULL, *qemu = NULL, *kept = NULL;
+    cleanup_free char *qemu = NULL, *kept = NULL;
 
     keep_file(libvirt, out, LIBVIRT_LOG);
-    if (!name || asprintf(&inside, NL_RUNDIR_LIBVIRT "/log/qemu/nl-%s.log", name) < 0 ||
-        asprintf(&kept, "%s-qemu.log", name) < 0)
+    if (!name || asprintf(&kept, "%s-qemu.log", name) < 0)
         return;
-    qemu = nl_rundir_file(rundir, inside);
+    qemu = nl_rundir_file(rundir, NL_RUNDIR_LIBVIRT "/log/qemu/nl-%s.log", name);
     if (keep_file(qemu, out, kept))
         nl_document_layer_file(document, first, "qemu", kept);
 }
