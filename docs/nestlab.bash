@@ -20,7 +20,7 @@ declare -gA _nestlab_options=(
     [gc]="--dry-run --images --older-than --json --store"
     [build]="--refresh --json --store"
     [validate]="--json $_nestlab_scenario_options"
-    [report]="--text --html --junit --check"
+    [report]="--text --html --junit --csv --check"
     [compare]="--with --fail-above --alpha --force --csv --json"
     [diagnose]="--json --rules --min-severity --explain --list-rules"
 )

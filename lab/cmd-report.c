@@ -18,19 +18,27 @@ struct options {
     bool check;
     const char *junit;
     const char *html;
+    const char *csv;
 };
 
-enum { KEY_CHECK = 'c', KEY_TEXT = 0x100, KEY_JUNIT, KEY_HTML };
+enum { KEY_CHECK = 'c', KEY_TEXT = 0x100, KEY_JUNIT, KEY_HTML, KEY_CSV };
 
 static const struct argp_option option_table[] = {
     {"text", KEY_TEXT, NULL, 0, "Print the text report (the default, unless a file is asked for)",
      0},
     {"junit", KEY_JUNIT, "FILE", 0, "Write a JUnit XML file", 0},
     {"html", KEY_HTML, "FILE", 0, "Write an HTML page to look at", 0},
+    {"csv", KEY_CSV, "FILE", 0, "Write every figure as comma-separated values", 0},
     {"check", KEY_CHECK, NULL, 0,
      "Run this nestlab's checks again, instead of trusting the verdicts in the document", 0},
     {0},
 };
+
+/* An option that asks for a file, or NULL. */
+static const char *a_file(const struct options *options)
+{
+    return options->junit ? "--junit" : options->html ? "--html" : options->csv ? "--csv" : NULL;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -46,14 +54,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_HTML:
         options->html = arg;
         return 0;
+    case KEY_CSV:
+        options->csv = arg;
+        return 0;
     case KEY_CHECK:
         options->check = true;
         return 0;
     case ARGP_KEY_ARGS:
         options->documents = state->argv + state->next;
-        if ((options->junit || options->html) && options->documents[1])
-            argp_error(state, "%s writes one file: give it one document",
-                       options->junit ? "--junit" : "--html");
+        if (a_file(options) && options->documents[1])
+            argp_error(state, "%s writes one file: give it one document", a_file(options));
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which document? A run writes document.json into its output folder");
@@ -89,7 +99,9 @@ static int report(const struct options *options, const char *path, int *status,
         return -1;
     if (options->html && nl_report_html(document, options->html, err) < 0)
         return -1;
-    if (options->text || !(options->junit || options->html))
+    if (options->csv && nl_report_csv(document, options->csv, err) < 0)
+        return -1;
+    if (options->text || !a_file(options))
         nl_report_text(document, stdout, nl_report_wants_colour(stdout));
     *status = (int)nl_document_exit(document);
     return 0;

@@ -1,5 +1,5 @@
 /*
- * compare-print.c - a comparison as text and as comma-separated values: see compare.h.
+ * compare-print.c - a comparison as text: see compare.h.
  */
 #include "compare.h"
 #include "dig.h"
@@ -261,85 +261,4 @@ void nl_compare_text(const json_t *comparison, FILE *out, bool colour)
     if (json_array_size(json_object_get(comparison, "metered")) > 0)
         print_metered(&to, comparison);
     print_sum(&to, comparison);
-}
-
-/* TEXT as a field: quoted, quotes doubled (RFC 4180). A leading = + - @ would be a formula to a
-   spreadsheet, and names are whatever a document holds. */
-static void csv_text(FILE *out, const char *text)
-{
-    fputc('"', out);
-    if (strchr("=+-@", *text) && *text)
-        fputc('\'', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
-static void csv_number(FILE *out, const json_t *root, const char *path)
-{
-    const json_t *value = nl_dig(root, path);
-
-    fputc(',', out);
-    if (json_is_number(value))
-        fprintf(out, "%.17g", json_number_value(value));
-}
-
-static void csv_array(FILE *out, const json_t *array)
-{
-    for (size_t k = 0; k < LAYERS_MAX; k++) {
-        fputc(',', out);
-        if (k < json_array_size(array))
-            fprintf(out, "%.17g", json_number_value(json_array_get(array, k)));
-    }
-}
-
-static void csv_row(FILE *out, const json_t *row, const char *kind, const char *value)
-{
-    static const char *const numbers[] = {"ratio", "low", "high", "p", "p_holm"};
-    static const char *const texts[] = {"benchmark", "layer", "unit"};
-    char path[32];
-
-    fputs(kind, out);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        fputc(',', out);
-        csv_text(out, nl_dig_string(row, texts[i], "instructions"));
-    }
-    snprintf(path, sizeof(path), "base.%s", value);
-    csv_number(out, row, path);
-    snprintf(path, sizeof(path), "new.%s", value);
-    csv_number(out, row, path);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        csv_number(out, row, numbers[i]);
-    csv_array(out, nl_dig(row, "instructions"));
-    csv_array(out, nl_dig(row, "vmruns"));
-    fprintf(out, ",%s,%s\r\n", nl_dig_string(row, "verdict", ""),
-            nl_dig_true(row, "failed") ? "yes" : "no");
-}
-
-char *nl_compare_csv(const json_t *comparison)
-{
-    char *text = NULL;
-    size_t length = 0, i;
-    FILE *out = open_memstream(&text, &length);
-    json_t *row;
-
-    if (!out)
-        return NULL;
-    fputs("kind,benchmark,layer,unit,base,new,ratio,low,high,p,p_holm", out);
-    for (i = 0; i < LAYERS_MAX; i++)
-        fprintf(out, ",instructions_L%zu", i);
-    for (i = 0; i < LAYERS_MAX; i++)
-        fprintf(out, ",vmruns_L%zu", i);
-    fputs(",verdict,failed\r\n", out);
-    json_array_foreach(json_object_get(comparison, "times"), i, row)
-        csv_row(out, row, "time", "median");
-    json_array_foreach(json_object_get(comparison, "metered"), i, row)
-        csv_row(out, row, "metered", "total");
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
 }

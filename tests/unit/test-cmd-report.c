@@ -76,6 +76,8 @@ static void test_exit_status(void **state)
         {{"--junit", "/dev/null", FIXTURES "passed.json", FIXTURES "panic.json"},
          2,
          "one document"},
+        {{"--csv", "/dev/null", FIXTURES "passed.json", FIXTURES "panic.json"}, 2, "--csv writes"},
+        {{"--csv", "/no/such/folder/f.csv", FIXTURES "passed.json"}, 3, "cannot make"},
         {{"--junit", "/no/such/folder/j.xml", FIXTURES "passed.json"}, 3, "cannot make"},
         {{"--check", FIXTURES "hostile.json"}, 1, "FAILED"},
     };
