@@ -19,10 +19,13 @@ struct bench_options {
     double deadline_s; /* for all of it: then the process is killed */
     struct bench_guest guest;
     bool metered; /* single operations between marks, for the meter; nothing is timed */
+    unsigned long extra_exits; /* CPUIDs that are added to every operation */
 };
 
 #define AGENT_BENCH_SAMPLES_MIN 10
 #define AGENT_BENCH_SAMPLES_MAX 10000
+
+#define AGENT_BENCH_EXTRA_EXITS_MAX 1000
 
 /* What is not precise after so many times the samples that were asked for varies by nature: no
    budget makes it precise, and all samples are kept in the document. */

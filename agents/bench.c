@@ -121,7 +121,7 @@ static int get_number(const json_t *args, const char *key, double low, double hi
 
 static int get_options(const json_t *args, struct bench_options *options, char **error)
 {
-    double samples = 20, warmup = 2;
+    double samples = 20, warmup = 2, extra_exits = 0;
     const json_t *guest = json_object_get(args, "guest");
 
     options->budget_s = 5;
@@ -130,10 +130,11 @@ static int get_options(const json_t *args, struct bench_options *options, char *
                    error) ||
         get_number(args, "precision", 0, 1, &options->precision, error) ||
         get_number(args, "warmup", 0, AGENT_BENCH_SAMPLES_MAX, &warmup, error) ||
-        get_number(args, "budget_s", 0.01, 600, &options->budget_s, error))
+        get_number(args, "budget_s", 0.01, 600, &options->budget_s, error) ||
+        get_number(args, "extra_exits", 0, AGENT_BENCH_EXTRA_EXITS_MAX, &extra_exits, error))
         return -1;
-    if (samples != floor(samples) || warmup != floor(warmup)) {
-        *error = strdup("\"samples\" and \"warmup\" must be whole numbers");
+    if (samples != floor(samples) || warmup != floor(warmup) || extra_exits != floor(extra_exits)) {
+        *error = strdup("\"samples\", \"warmup\" and \"extra_exits\" must be whole numbers");
         return -1;
     }
     options->deadline_s = options->budget_s * 3 + 10;
@@ -148,6 +149,7 @@ static int get_options(const json_t *args, struct bench_options *options, char *
     options->metered = json_is_true(json_object_get(args, "metered"));
     options->samples = (long)samples;
     options->warmup = (long)warmup;
+    options->extra_exits = (unsigned long)extra_exits;
     return 0;
 }
 
@@ -183,9 +185,12 @@ int agent_bench(const char *name, const json_t *args, json_t **result, char **er
     if (get_options(args, &options, error))
         return -1;
     obstacle = find_obstacle(benchmark, &scratch);
-    if (!obstacle)
-        return agent_bench_run(benchmark, &options, scratch, result, error);
-    *result = agent_bench_skipped(benchmark, obstacle);
+    if (obstacle)
+        *result = agent_bench_skipped(benchmark, obstacle);
+    else if (agent_bench_run(benchmark, &options, scratch, result, error))
+        return -1;
+    if (options.extra_exits > 0)
+        json_object_set_new(*result, "extra_exits", json_integer((json_int_t)options.extra_exits));
     return 0;
 }
 

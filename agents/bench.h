@@ -12,7 +12,8 @@
 
 /* Run the benchmark NAME. ARGS (may be NULL): "samples" (default 20, at least 10), "warmup" (2),
    "precision" (0: as many samples as asked for), "budget_s" (5), "deadline_s" (3 * budget_s + 10),
-   "guest" (paths: "emulator", "firmware", "kernel", "initrd"); other keys are ignored. Blocks up to
+   "extra_exits" (0: CPUIDs added to every operation; the result then says so), "guest" (paths:
+   "emulator", "firmware", "kernel", "initrd"); other keys are ignored. Blocks up to
    deadline_s. Where the budget ends before 10 samples are taken it goes on, up to the deadline. 0:
    *RESULT is a new reference to an object as docs/document.md describes under "benchmarks", but
    "layer", which is the caller's to add. -1: *ERROR is a malloc'd sentence. */

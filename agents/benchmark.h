@@ -103,6 +103,15 @@ static inline void agent_bench_cpuid(uint32_t leaf, uint32_t registers[4])
                        "=d"(registers[3]));
 }
 
+/* What a comparison is to notice: operations that exit N times more than the benchmark says. */
+static inline void agent_bench_add_exits(unsigned long n)
+{
+    uint32_t registers[4];
+
+    for (unsigned long i = 0; i < n; i++)
+        agent_bench_cpuid(0, registers);
+}
+
 /* argv[0] of the program that the benchmark "exec" executes; see agent_bench_child(). */
 #define AGENT_BENCH_CHILD_NAME "nestlab-agent-bench-child"
 

@@ -27,6 +27,8 @@ static const struct point run_points[] = {
     {"run.host.qemu", "this machine's QEMU", SUBJECT},
     {"run.host.libvirt", "this machine's libvirt", SUBJECT},
     {"nestlab.version", "nestlab", SUBJECT},
+    {"scenario.benchmarks.extra_exits", "extra exits of a timed operation", SUBJECT},
+    {"scenario.meter.extra_exits", "extra exits of a metered operation", SUBJECT},
 };
 
 static const struct point layer_points[] = {

@@ -115,6 +115,7 @@ static const struct shape benchmark_members[] = {
     {"samples", ARRAY | NEEDED, NULL, &number, NULL},
     {"skipped", STRING | NONE, NULL, NULL, NULL},
     {"operations", NUMBER, NULL, NULL, NULL},
+    {"extra_exits", NUMBER, NULL, NULL, NULL},
     {"exits", ARRAY, NULL, &benchmark_exit, NULL},
     {0},
 };
@@ -154,6 +155,7 @@ static const struct shape profile[] = {
 static const struct shape metered_members[] = {
     {"name", STRING | NEEDED, NULL, NULL, NULL},
     {"operations", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"extra_exits", NUMBER, NULL, NULL, NULL},
     {"skipped", STRING | NONE, NULL, NULL, NULL},
     {"estimate", STRING, NULL, NULL, estimates},
     {"undisturbed", NUMBER, NULL, NULL, NULL},

@@ -202,6 +202,7 @@ json_t *nl_meter_result(const json_t *reply, const struct meter_record *records,
                   "version", nl_dig_integer(reply, "version", 0), "operations", (json_int_t)n,
                   "warmup", nl_dig_integer(reply, "warmup", 0), "short", brief, "skipped", skipped);
 
+    json_object_set(result, "extra_exits", json_object_get(reply, "extra_exits"));
     if (!samples || !result) {
         json_decref(result);
         return NULL;

@@ -147,6 +147,16 @@ static struct nl_table *fill(const struct kind *kind, const json_t *layers, size
     return table;
 }
 
+void nl_text_extra_exits(const struct nl_text *to, const json_t *document, const char *key)
+{
+    int n =
+        (int)nl_dig_integer(nl_dig(json_object_get(document, "scenario"), key), "extra_exits", 0);
+
+    if (n > 0)
+        fprintf(to->out, "  %sthe scenario adds %d %s to every operation%s\n", to->yellow, n,
+                n == 1 ? "CPUID" : "CPUIDs", to->plain);
+}
+
 void nl_text_meter(const struct nl_text *to, const json_t *document)
 {
     const json_t *layers = json_object_get(document, "layers");
@@ -155,6 +165,7 @@ void nl_text_meter(const struct nl_text *to, const json_t *document)
 
     if (table) {
         nl_text_section(to, "Meter", "instructions of one operation, by layer; ~ does not repeat");
+        nl_text_extra_exits(to, document, "meter");
         nl_table_print(table, to->out, to->dim, to->plain);
     }
     table = n > 1 ? fill(&switches, layers, n) : NULL;

@@ -174,6 +174,7 @@ void nl_text_slowdown(const struct nl_text *to, const json_t *document)
         return;
     n = n > LAYERS_MAX ? LAYERS_MAX : n;
     nl_text_section(to, "Slowdown", "medians; x: times slower, \u00b1 95 % interval; ~ unstable");
+    nl_text_extra_exits(to, document, "benchmarks");
     table = heading(layers, n);
     json_array_foreach(entries, i, entry) row(table, entry, layers, n);
     nl_table_print(table, to->out, to->dim, to->plain);

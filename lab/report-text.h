@@ -28,6 +28,9 @@ void nl_text_wrap(const struct nl_text *to, const char *text, int used, int inde
 /* A blank line and a section's title; NOTE (may be NULL) follows it. */
 void nl_text_section(const struct nl_text *to, const char *title, const char *note);
 
+/* That KEY of the document's scenario ("benchmarks" or "meter") adds exits to every operation. */
+void nl_text_extra_exits(const struct nl_text *to, const json_t *document, const char *key);
+
 /* Four significant digits, without an exponent where people would not write one. */
 void nl_text_number(char text[32], double value);
 

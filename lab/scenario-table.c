@@ -121,6 +121,8 @@ static const struct nl_field benchmark_fields[] = {
      .fallback = "0.02"},
     {"budget_s", NL_FIELD_NUMBER, FIELD(nl_benchmark_spec, budget_s), .low = 0.1, .high = 3600,
      .fallback = "5"},
+    {"extra_exits", NL_FIELD_INT, FIELD(nl_benchmark_spec, extra_exits), .low = 0, .high = 1000,
+     .fallback = "0"},
     {.key = NULL},
 };
 
@@ -137,6 +139,8 @@ static const struct nl_field meter_fields[] = {
     {"budget_s", NL_FIELD_NUMBER, FIELD(nl_meter_spec, budget_s), .low = 0.1, .high = 600,
      .fallback = "20"},
     {"profile", NL_FIELD_BOOL, FIELD(nl_meter_spec, profile), .fallback = "false"},
+    {"extra_exits", NL_FIELD_INT, FIELD(nl_meter_spec, extra_exits), .low = 0, .high = 1000,
+     .fallback = "0"},
     {.key = NULL},
 };
 

@@ -69,6 +69,7 @@ struct nl_benchmark_spec {
     int samples;      /* per benchmark, after warm-up; at least 10 */
     double precision; /* of the median: more samples until it is reached; 0: no more */
     double budget_s;  /* per benchmark and layer */
+    int extra_exits;  /* CPUIDs added to every operation, to test comparisons */
 };
 
 /* What the meter counts: single operations, in instructions, by layer. Only with an emulated L0. */
@@ -78,6 +79,7 @@ struct nl_meter_spec {
     int samples;       /* operations of each benchmark at each layer, after warm-up */
     double budget_s;   /* per benchmark and layer */
     bool profile;      /* also which functions execute the instructions */
+    int extra_exits;   /* CPUIDs added to every operation, to test comparisons */
 };
 
 /* What must be found wrong: for scenarios with a fault in them. */

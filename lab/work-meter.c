@@ -36,8 +36,9 @@ int nl_work_metered(struct nl_layer *layer, const char *name, json_t **metered,
 
     if (nl_meter_written(stack->meter, &before, err) < 0 ||
         nl_work_bench(layer, "meter", name,
-                      json_pack("{s:b, s:i, s:i, s:f}", "metered", 1, "samples", spec->samples,
-                                "warmup", WARMUP, "budget_s", spec->budget_s),
+                      json_pack("{s:b, s:i, s:i, s:f, s:i}", "metered", 1, "samples", spec->samples,
+                                "warmup", WARMUP, "budget_s", spec->budget_s, "extra_exits",
+                                spec->extra_exits),
                       &reply, err) < 0)
         return -1;
     n = nl_dig_integer(reply, "operations", 0);

@@ -2,6 +2,7 @@
  * work.c - benchmarks, commands, evidence: see work.h.
  */
 #include "work.h"
+#include "dig.h"
 #include "exits.h"
 #include "layer-domain.h"
 #include "layer.h"
@@ -90,11 +91,26 @@ static int guest_to_boot(const struct nl_layer *layer, json_t **guest, struct nl
     return *guest ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
 }
 
+/* An agent that does not know the key would measure something else than was asked for. */
+static int check_extra_exits(const struct nl_layer *layer, json_int_t asked, json_t **result,
+                             struct nl_error **err)
+{
+    json_int_t done = nl_dig_integer(*result, "extra_exits", 0);
+
+    if (done == asked)
+        return 0;
+    json_decref(*result);
+    *result = NULL;
+    return nl_fail(err, NL_EXIT_LAB, "the agent of %s says that it adds %lld exits, not %lld",
+                   layer->spec->name, (long long)done, (long long)asked);
+}
+
 int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, json_t *arguments,
                   json_t **result, struct nl_error **err)
 {
     double seconds = layer->stack->scenario->timeouts.benchmark_s;
     nl_deadline deadline = nl_stack_deadline(layer->stack, seconds + REPLY_S);
+    json_int_t extra = nl_dig_integer(arguments, "extra_exits", 0);
     json_t *guest;
 
     nl_progress_update("%s at %s", name, layer->spec->name);
@@ -106,7 +122,7 @@ int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, j
     json_object_set_new(arguments, "deadline_s", json_real(seconds));
     json_object_set_new(arguments, "guest", guest);
     if (nl_link_ask(layer->link, "bench", arguments, deadline, result, err) == 0)
-        return 0;
+        return check_extra_exits(layer, extra, result, err);
     nl_wrap(err, "benchmark %s", name);
     if (!has_answered(layer, deadline))
         return nl_watch_blame(layer, phase, "timeout", err);
@@ -135,8 +151,9 @@ static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_err
     json_t *result = NULL;
 
     if (nl_work_bench(layer, "benchmarks", name,
-                      json_pack("{s:i, s:f, s:f}", "samples", spec->samples, "precision",
-                                spec->precision, "budget_s", spec->budget_s),
+                      json_pack("{s:i, s:f, s:f, s:i}", "samples", spec->samples, "precision",
+                                spec->precision, "budget_s", spec->budget_s, "extra_exits",
+                                spec->extra_exits),
                       &result, err) < 0)
         return -1;
     after = count_exits(layer);

@@ -398,6 +398,54 @@ static void test_self_timed_counts_what_it_says(void **state)
     json_decref(result);
 }
 
+/* What a comparison is to find: in what is timed by the runner and in what times itself. */
+static void test_extra_exits_take_their_time(void **state)
+{
+    struct benchmark benchmarks[] = {
+        {.name = "spins", .unit = "ns", .about = "test", .version = 1, .operation = spin},
+        {.name = "own",
+         .unit = "ns",
+         .about = "test",
+         .version = 1,
+         .self_timed = true,
+         .operation = time_itself},
+    };
+    struct bench_options more = quick;
+
+    (void)state;
+    more.extra_exits = 1000;
+    for (size_t i = 0; i < 2; i++) {
+        json_t *plain = success(&benchmarks[i], &quick), *slower = success(&benchmarks[i], &more);
+        double before = json_real_value(json_array_get(json_object_get(plain, "samples"), 5));
+        double after = json_real_value(json_array_get(json_object_get(slower, "samples"), 5));
+
+        /* A CPUID takes no less than 20 ns on any processor. */
+        if (after - before < 15000)
+            fail_msg("%s: %f, then %f", benchmarks[i].name, before, after);
+        json_decref(plain);
+        json_decref(slower);
+    }
+}
+
+static void test_extra_exits_are_told(void **state)
+{
+    json_t *args = json_pack("{s:f, s:i}", "budget_s", 0.1, "extra_exits", 2), *result;
+    char *error;
+
+    (void)state;
+    assert_int_equal(agent_bench("syscall", args, &result, &error), 0);
+    assert_true(number(result, "extra_exits") == 2);
+    json_decref(result);
+    json_object_set_new(args, "metered", json_true());
+    assert_int_equal(agent_bench("syscall", args, &result, &error), 0);
+    assert_true(number(result, "extra_exits") == 2);
+    json_decref(result);
+    json_decref(args);
+    assert_int_equal(agent_bench("syscall", NULL, &result, &error), 0);
+    assert_null(json_object_get(result, "extra_exits"));
+    json_decref(result);
+}
+
 static int say_no(struct bench *bench)
 {
     return agent_bench_skip(bench, "not on a %s", "Tuesday");
@@ -512,6 +560,8 @@ static void test_bad_requests_are_refused(void **state)
     assert_refuses(json_pack("{s:i}", "samples", 100000), "to 1000");
     assert_refuses(json_pack("{s:i}", "warmup", -1), "\"warmup\"");
     assert_refuses(json_pack("{s:n}", "budget_s"), "\"budget_s\"");
+    assert_refuses(json_pack("{s:i}", "extra_exits", 1001), "from 0 to 1000");
+    assert_refuses(json_pack("{s:f}", "extra_exits", 0.5), "whole");
     assert_int_equal(agent_bench("no\xffne", NULL, &result, &error), -1);
     assert_non_null(strstr(error, "of that name; there are syscall, "));
     assert_null(strchr(error, '\xff')); /* it could not go into JSON */
@@ -606,6 +656,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_deadline_is_worth_more_than_ten_samples),
         cmocka_unit_test(test_reset_precedes_every_batch),
         cmocka_unit_test(test_self_timed_counts_what_it_says),
+        cmocka_unit_test(test_extra_exits_take_their_time),
+        cmocka_unit_test(test_extra_exits_are_told),
         cmocka_unit_test(test_skip_keeps_the_reason),
         cmocka_unit_test(test_crash_exit_and_refusal_are_errors),
         cmocka_unit_test(test_hang_ends_at_the_deadline),

@@ -418,6 +418,27 @@ static void test_subjects(void **state)
                 nl_dig_is(first, "other", "6.9") && nl_dig_is(first, "layer", "L1"));
 }
 
+/* Operations that were made slower on purpose are said to be. */
+static void test_extra_exits_are_named(void **state)
+{
+    json_t *a = document("a"), *b = document("b");
+    cleanup_json json_t *comparison = NULL;
+    const json_t *first;
+
+    (void)state;
+    add_metered(a, 1, 100, 1, 100, 0, 0);
+    add_metered(b, 1, 100, 1, 100, 0, 0);
+    json_object_set_new(json_object_get(a, "scenario"), "meter",
+                        json_pack("{s:i}", "extra_exits", 0));
+    json_object_set_new(json_object_get(b, "scenario"), "meter",
+                        json_pack("{s:i}", "extra_exits", 1));
+    comparison = compare(a, b, &plain);
+    first = json_array_get(json_object_get(comparison, "differs"), 0);
+    assert_int_equal(json_array_size(json_object_get(comparison, "differs")), 1);
+    assert_true(nl_dig_is(first, "what", "extra exits of a metered operation") &&
+                nl_dig_is(first, "reference", "0") && nl_dig_is(first, "other", "1"));
+}
+
 static void test_nothing_in_common(void **state)
 {
     json_t *documents[2] = {document("a"), document("b")};
@@ -576,6 +597,7 @@ int main(void)
         cmocka_unit_test(test_not_comparable),
         cmocka_unit_test(test_other_version),
         cmocka_unit_test(test_subjects),
+        cmocka_unit_test(test_extra_exits_are_named),
         cmocka_unit_test(test_nothing_in_common),
         cmocka_unit_test(test_command),
         cmocka_unit_test(test_csv),

@@ -71,6 +71,7 @@ static void test_ticks_are_told_apart(void **state)
     assert_int_equal(nl_dig_integer(result, "low", -1), 3220);
     assert_int_equal(nl_dig_integer(result, "high", -1), 3230);
     assert_int_equal(json_array_size(json_object_get(result, "exits")), 1);
+    assert_null(nl_dig(result, "extra_exits"));
 }
 
 /* On a busy machine most operations of a slow layer have a tick; the rest still tell the truth. */
@@ -126,6 +127,18 @@ static void test_no_group(void **state)
     expect(result, "median of all", 1100, 0, 1);
 }
 
+/* What the agent added is in the figure, and is said. */
+static void test_extra_exits(void **state)
+{
+    cleanup_json json_t *reply = json_pack("{s:s, s:i}", "name", "cpuid", "extra_exits", 3);
+    cleanup_json json_t *result = NULL;
+
+    (void)state;
+    record(0, 3201, 19, 1, 0);
+    result = nl_meter_result(reply, records, 1, 2);
+    assert_int_equal(nl_dig_integer(result, "extra_exits", -1), 3);
+}
+
 static void test_skipped(void **state)
 {
     cleanup_json json_t *reply =
@@ -146,6 +159,7 @@ int main(void)
         cmocka_unit_test(test_strays),
         cmocka_unit_test(test_scatter),
         cmocka_unit_test(test_no_group),
+        cmocka_unit_test(test_extra_exits),
         cmocka_unit_test(test_skipped),
     };
 
