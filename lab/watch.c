@@ -17,7 +17,8 @@
    libvirt that hangs would go on otherwise. */
 #define JUDGE_S 40.0
 #define JUDGE_LATE_S 3.0
-#define SSHD_S 5.0
+/* A layer that is busy with its guest's end takes its time to answer. */
+#define SSHD_S 15.0
 #define FIRST_PONG_S 3.0
 /* libvirt may hear of a layer's end a moment after its agent's stream has ended. */
 #define HEARSAY_S 3.0
@@ -262,6 +263,26 @@ static void look_on_at(struct nl_layer *layer, struct nl_sight *sight)
     sight->until = until;
 }
 
+/* Something points to its end: ask the layer below, which costs it time. */
+static bool has_sign(struct nl_layer *layer)
+{
+    return layer->console && (nl_console_crash(layer->console) || nl_console_ended(layer->console));
+}
+
+/* A layer from OUTER to INNER that said so itself when it ended: that counts for more than what
+   does not answer further out. */
+static bool has_said_its_end(struct nl_layer *outer, struct nl_layer *inner, struct nl_sight *sight)
+{
+    for (; outer <= inner; outer++) {
+        cleanup_error struct nl_error *ignored = NULL;
+
+        if (has_sign(outer) && nl_watch_glance(outer, sight, &ignored) < 0 && sight->kind)
+            return true;
+        look_on_at(inner, sight);
+    }
+    return false;
+}
+
 /* STARTED: its guest has run. Before that the fault is not in it, but it may be further out. LATE:
    there is only time to see whether something has ended. */
 static void judge(struct nl_layer *layer, bool started, bool late, struct nl_sight *sight)
@@ -277,6 +298,8 @@ static void judge(struct nl_layer *layer, bool started, bool late, struct nl_sig
         set_sight(sight, "timeout", "its agent, a local process, does not answer");
         return;
     }
+    if (has_said_its_end(outer, layer, sight))
+        return;
     for (; outer < layer; outer++) {
         if (has_ended(outer, sight) ||
             (!late && outer->greeted && nl_watch_examine(outer, true, true, sight)))
@@ -389,12 +412,6 @@ int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
     if (!sight.kind)
         sight.kind = late ? "timeout" : kind;
     return record(layer, phase, &sight, err);
-}
-
-/* Something points to its end: ask the layer below, which costs it time. */
-static bool has_sign(struct nl_layer *layer)
-{
-    return layer->console && (nl_console_crash(layer->console) || nl_console_ended(layer->console));
 }
 
 /* Silent layers are pinged, and looked at if that does not help. */

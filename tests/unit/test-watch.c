@@ -89,6 +89,30 @@ static void test_a_failed_create_is_blamed_on_who_died(void **state)
     }
 }
 
+/* L0 is silent, for it is busy with the end of L1. */
+static void test_a_panic_counts_more_than_silence_around_it(void **state)
+{
+    static const char panic[] = "Kernel panic - not syncing: test\n";
+    cleanup_error struct nl_error *err = NULL;
+    const json_t *failure;
+    struct two two;
+
+    (void)state;
+    virSetErrorFunc(NULL, ignore_error);
+    two_open(&two, false);
+    two.layers[0].greeted = true;
+    two.layers[1].domain = two.layers[0].domain;
+    assert_int_equal(nl_console_open_detached("/dev/null", &two.layers[1].console, NULL), 0);
+    nl_console_feed(two.layers[1].console, panic, strlen(panic));
+    nl_fail(&err, NL_EXIT_LAB, "the agent does not answer");
+    assert_int_equal(nl_watch_blame(&two.layers[1], "commands", "timeout", &err), -1);
+    failure = nl_dig(nl_document_json(two.stack.document), "failure");
+    assert_string_equal(nl_dig_string(failure, "layer", ""), "L1");
+    assert_string_equal(nl_dig_string(failure, "kind", ""), "crashed");
+    nl_console_close(&two.layers[1].console);
+    two_close(&two);
+}
+
 static void *end_soon(void *domain)
 {
     usleep(500 * 1000);
@@ -244,6 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_failed_create_is_blamed_on_who_died),
+        cmocka_unit_test(test_a_panic_counts_more_than_silence_around_it),
         cmocka_unit_test(test_a_domain_that_ends_while_looked_at_is_gone),
         cmocka_unit_test(test_nothing_is_said_twice),
         cmocka_unit_test(test_who_was_waited_for_is_told),
