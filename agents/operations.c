@@ -8,7 +8,6 @@
 #include "fault.h"
 #include "files.h"
 #include "find-disk.h"
-#include "functions.h"
 #include "kmsg.h"
 #include "machine.h"
 #include "protocol.h"
@@ -117,13 +116,6 @@ static int op_get(struct agent_context *context, const json_t *request, json_t *
     return agent_get(request, result, error);
 }
 
-static int op_functions(struct agent_context *context, const json_t *request, json_t **result,
-                        struct agent_error *error)
-{
-    (void)context;
-    return agent_functions("/proc/kallsyms", json_object_get(request, "addresses"), result, error);
-}
-
 static int op_heartbeat(struct agent_context *context, const json_t *request, json_t **result,
                         struct agent_error *error)
 {
@@ -153,7 +145,7 @@ static int op_symbols(struct agent_context *context, const json_t *request, json
                       struct agent_error *error)
 {
     (void)context;
-    return agent_symbols("/proc/kallsyms", request, result, error);
+    return agent_symbols("/proc/kallsyms", json_object_get(request, "addresses"), result, error);
 }
 
 static int op_poweroff(struct agent_context *context, const json_t *request, json_t **result,
@@ -195,7 +187,6 @@ const struct agent_operation agent_operations[] = {
     {.name = "heartbeat", .run = op_heartbeat},
     {.name = "ping", .run = op_ping, .at_once = true},
     {.name = "symbols", .run = op_symbols, .apart = true},
-    {.name = "functions", .run = op_functions, .apart = true},
     {.name = "poweroff", .run = op_poweroff},
     {.name = "fault", .run = op_fault, .apart = true},
     {},

@@ -35,8 +35,6 @@
  *              "benchmarks"
  *              with "metered": true -> {"name", "version", "operations", "warmup", "short",
  *              "skipped"}: single operations between marks (agents/mark.h), not timed
- *   functions  {"addresses": ["0x..."]} -> {"functions": ["NAME", "NAME [MODULE]", null]}   of this
- *              kernel, without offsets, and as many as a line takes
  *   benches    {} -> {"benchmarks": [{"name", "unit", "about", "needs_vcpus", "needs_hypervisor"}]}
  *   exec       {"argv": [...], "directory", "environment": {...}, "timeout_s", "output_limit",
  *              "input"} -> {"exit": N | null, "signal": N | null, "timed_out": bool,
@@ -47,8 +45,9 @@
  *   heartbeat  {"interval_s": N | 0} -> {}
  *   ping       {} -> {"uptime_s": 4.1, "busy": "bench" | null, "busy_s": 12.3,
  *              "services": {...}}    "busy": the request under way, and for how long
- *   symbols    {"addresses": ["ffffffff81000000", ...]} -> {"symbols": ["start_kernel+0x10" |
- *              null, ...]}           functions of this kernel; 64 at most
+ *   symbols    {"addresses": ["0xffffffff81000010", ...]} -> {"symbols": [["start_kernel", 16],
+ *              ["vmx_handle_exit [kvm_intel]", 4], null, ...]}   functions of this kernel, and how
+ *              far behind their start; as many as a line takes
  *   poweroff   {} -> {}         only as pid 1's child; a local agent refuses
  *   fault      {"name"} -> {}   likewise: injects a fault into the guest (docs/faults.md), some of
  *              them a moment after the reply

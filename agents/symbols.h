@@ -1,15 +1,14 @@
 /*
- * symbols.h - which functions of this kernel addresses are in: by /proc/kallsyms.
+ * symbols.h - which function of this layer's kernel an address belongs to.
  */
 #ifndef AGENT_SYMBOLS_H
 #define AGENT_SYMBOLS_H
 
-#include "util.h"
+#include "dispatch.h"
 
-#define AGENT_SYMBOLS_MAX 64
-
-/* The operation "symbols" of protocol.h, with the file PATH for /proc/kallsyms. */
-int agent_symbols(const char *path, const json_t *request, json_t **result,
+/* ADDRESSES: an array of "0x..." strings. RESULT: {"symbols": [["NAME", OFFSET], ["NAME [MODULE]",
+   OFFSET], null, ...]} in their order, by the table FILE in the format of /proc/kallsyms. */
+int agent_symbols(const char *file, const json_t *addresses, json_t **result,
                   struct agent_error *error);
 
 #endif

@@ -102,15 +102,25 @@ json_t *nl_hang_addresses(const struct nl_look *looks, size_t n, const char *sta
     return addresses;
 }
 
-static const char *name_of(const json_t *addresses, const json_t *symbols, const char *address)
+/* "default_idle+0x1c", as an agent named ADDRESS (agents/protocol.h, "symbols"); new reference,
+   NULL: it has no name. */
+static json_t *name_of(const json_t *addresses, const json_t *symbols, const char *address)
 {
     size_t i;
     json_t *one;
 
     json_array_foreach(addresses, i, one)
     {
-        if (address && strcmp(json_string_value(one), address) == 0)
-            return json_string_value(json_array_get(symbols, i));
+        const json_t *symbol = json_array_get(symbols, i);
+        const char *name = json_string_value(json_array_get(symbol, 0));
+        cleanup_free char *text = NULL;
+
+        if (!address || !name || strcmp(json_string_value(one), address) != 0)
+            continue;
+        if (asprintf(&text, "%s+0x%llx", name,
+                     (unsigned long long)json_integer_value(json_array_get(symbol, 1))) < 0)
+            text = NULL;
+        return text ? nl_document_text(text) : NULL;
     }
     return NULL;
 }
@@ -127,20 +137,20 @@ json_t *nl_hang_name(const json_t *addresses, const json_t *symbols, json_t *loo
     {
         json_array_foreach(json_object_get(look, "vcpus"), k, vcpu)
         {
-            const char *name = name_of(addresses, symbols, nl_dig_string(vcpu, "rip", NULL));
+            json_t *name = name_of(addresses, symbols, nl_dig_string(vcpu, "rip", NULL));
 
             if (name)
-                json_object_set_new(vcpu, "symbol", nl_document_text(name));
+                json_object_set_new(vcpu, "symbol", name);
         }
     }
     while (next_word(&stack, &word)) {
         char address[24];
-        const char *name;
+        json_t *name;
 
         snprintf(address, sizeof(address), "%016llx", word);
         name = is_text(word) ? name_of(addresses, symbols, address) : NULL;
         if (name)
-            json_array_append_new(backtrace, nl_document_text(name));
+            json_array_append_new(backtrace, name);
     }
     return backtrace;
 }

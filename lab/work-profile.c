@@ -23,20 +23,25 @@ static int ask_names(struct nl_layer *layer, const struct nl_meter_place *places
 {
     cleanup_json json_t *reply = NULL;
     json_t *addresses = json_array();
-    json_t *functions;
+    json_t *symbols, *symbol;
+    size_t k;
 
     for (size_t i = 0; i < n; i++)
         json_array_append_new(addresses,
                               json_sprintf("0x%llx", (unsigned long long)places[i].address));
     nl_progress_update("functions of %s", layer->spec->name);
-    if (nl_layer_ask(layer, "functions", json_pack("{s:o}", "addresses", addresses), &reply, err) <
-        0)
+    if (nl_layer_ask(layer, "symbols", json_pack("{s:o}", "addresses", addresses), &reply, err) < 0)
         return -1;
-    functions = json_object_get(reply, "functions");
-    if (json_array_size(functions) != n)
+    symbols = json_object_get(reply, "symbols");
+    if (json_array_size(symbols) != n)
         return nl_fail(err, NL_EXIT_LAB, "the agent of %s named %zu of %zu addresses",
-                       layer->spec->name, json_array_size(functions), n);
-    json_array_extend(names, functions);
+                       layer->spec->name, json_array_size(symbols), n);
+    json_array_foreach(symbols, k, symbol)
+    {
+        const char *name = json_string_value(json_array_get(symbol, 0));
+
+        json_array_append_new(names, name ? json_string(name) : json_null());
+    }
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * test-agent-symbols.c - naming functions by addresses.
+ * test-agent-symbols.c - names of addresses, from a table as /proc/kallsyms has it.
  */
 #include "symbols.h"
 
@@ -10,91 +10,101 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static const char kallsyms[] = "ffffffff81000000 T _text\n"
-                               "ffffffff81000100 t default_idle\n"
-                               "ffffffff81000100 T default_idle_alias\n"
-                               "ffffffff81000140 D some_data\n"
-                               "0000000000000000 A nothing\n"
-                               "garbage\n"
-                               "ffffffffc0001000 t kvm_exit\t[kvm]\n";
+static char table[] = "/tmp/nl-test-symbols-XXXXXX";
 
-static char path[] = "/tmp/nl-symbols.XXXXXX";
+static void write_table(const char *text)
+{
+    cleanup_fclose FILE *file = fopen(table, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+}
 
 static int set_up(void **state)
 {
-    int fd = mkstemp(path);
+    int fd = mkstemp(table);
 
     (void)state;
-    if (fd < 0 || write(fd, kallsyms, strlen(kallsyms)) < 0)
+    if (fd < 0)
         return -1;
-    return close(fd);
+    close(fd);
+    write_table("ffffffff81000000 T _stext\n"
+                "ffffffff81000100 T second\n"
+                "ffffffff81000100 t second_alias\n"
+                "ffffffff81000200 D data_here\n"
+                "ffffffff81000300 t third\n"
+                "ffffffffc0a00000 t of_module\t[kvm_amd]\n"
+                "ffffffffc0900000 W earlier_module\t[kvm]\n"
+                "nonsense\n"
+                "0000000000000000 A absolute\n");
+    return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    return unlink(path);
+    return unlink(table);
+}
+
+static void expect(const char *addresses, const char *symbols)
+{
+    cleanup_agent_error struct agent_error error = {0};
+    cleanup_json json_t *asked = json_loads(addresses, 0, NULL);
+    cleanup_json json_t *wanted = json_loads(symbols, 0, NULL);
+    cleanup_json json_t *result = NULL;
+
+    if (agent_symbols(table, asked, &result, &error))
+        fail_msg("%s", error.message);
+    if (!json_equal(json_object_get(result, "symbols"), wanted)) {
+        cleanup_free char *text = json_dumps(result, 0);
+
+        fail_msg("%s gave %s", addresses, text);
+    }
 }
 
 static void test_names(void **state)
 {
-    cleanup_json json_t *request =
-        json_pack("{s:[s, s, s, s, s]}", "addresses", "ffffffff81000150", "ffffffff80ffffff",
-                  "ffffffffc0001000", "ffffffff82000000", "0");
-    static const char *const wanted[] = {"default_idle_alias+0x50", NULL, "kvm_exit+0x0", NULL,
-                                         NULL};
-    cleanup_json json_t *result = NULL;
-
     (void)state;
-    assert_int_equal(agent_symbols(path, request, &result, NULL), 0);
-    for (size_t i = 0; i < 5; i++) {
-        const json_t *symbol = json_array_get(json_object_get(result, "symbols"), i);
-
-        if (wanted[i])
-            assert_string_equal(json_string_value(symbol), wanted[i]);
-        else
-            assert_true(json_is_null(symbol));
-    }
+    expect("[\"0xffffffff81000000\", \"0xffffffff810000ff\", \"0xffffffff81000100\"]",
+           "[[\"_stext\", 0], [\"_stext\", 255], [\"second\", 0]]");
+    expect("[\"0xffffffff81000210\", \"0xffffffff81000310\", \"0x10\"]",
+           "[[\"second\", 272], [\"third\", 16], null]");
+    expect("[\"0xffffffffc0a00010\", \"0xffffffffc0900010\"]",
+           "[[\"of_module [kvm_amd]\", 16], [\"earlier_module [kvm]\", 16]]");
+    expect("[\"0xffffffff82000000\"]", "[null]");
+    expect("[]", "[]");
 }
 
-static void test_bad_requests(void **state)
+static void refuse(const char *file, const char *addresses, const char *why)
 {
-    static const char *const bad[] = {"{}",
-                                      "{\"addresses\": 7}",
-                                      "{\"addresses\": []}",
-                                      "{\"addresses\": [7]}",
-                                      "{\"addresses\": [\"x\"]}",
-                                      "{\"addresses\": [\"ffffffffffffffffff\"]}",
-                                      "{\"addresses\": [\"\"]}"};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        cleanup_json json_t *request = json_loads(bad[i], 0, NULL);
-        cleanup_agent_error struct agent_error error = {0};
-        json_t *result = NULL;
-
-        assert_int_equal(agent_symbols(path, request, &result, &error), -1);
-        assert_null(result);
-    }
-}
-
-static void test_no_file(void **state)
-{
-    cleanup_json json_t *request = json_pack("{s:[s]}", "addresses", "1");
     cleanup_agent_error struct agent_error error = {0};
+    cleanup_json json_t *asked = json_loads(addresses, JSON_DECODE_ANY, NULL);
     json_t *result = NULL;
 
+    assert_int_equal(agent_symbols(file, asked, &result, &error), -1);
+    assert_null(result);
+    assert_non_null(strstr(error.message, why));
+}
+
+static void test_refused(void **state)
+{
     (void)state;
-    assert_int_equal(agent_symbols("/nonexistent", request, &result, &error), -1);
-    assert_non_null(strstr(error.message, "/nonexistent"));
+    refuse(table, "7", "not an array");
+    refuse(table, "[7]", "address 0");
+    refuse(table, "[\"0x10\", \"here\"]", "address 1");
+    refuse(table, "[\"0x10 \"]", "address 0");
+    refuse(table, "[\"ffffffffffffffffff\"]", "address 0");
+    refuse("/nonexistent", "[]", "/nonexistent");
+    /* what a user without rights sees */
+    write_table("0000000000000000 T _stext\n0000000000000000 t second\n");
+    refuse(table, "[\"0x10\"]", "no address of a function");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_bad_requests),
-        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_refused),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

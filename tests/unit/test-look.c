@@ -224,7 +224,7 @@ static void test_evidence(void **state)
     size_t n = take(looks, (const char *const[]){IDLE, IDLE, PROGRAM("401000", "2000"), NULL});
     cleanup_json json_t *described = NULL;
     cleanup_json json_t *addresses = NULL;
-    cleanup_json json_t *symbols = json_pack("[s, n]", "default_idle+0x1c");
+    cleanup_json json_t *symbols = json_pack("[[s, i], n]", "default_idle", 0x1c);
     cleanup_json json_t *backtrace = NULL;
     cleanup_json json_t *summary = NULL;
     cleanup_json json_t *evidence = NULL;
