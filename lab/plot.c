@@ -1,0 +1,120 @@
+/*
+ * plot.c - running gnuplot, and its answer in parts: see plot.h.
+ */
+#include "plot.h"
+#include "deadline.h"
+#include "plot-svg.h"
+#include "process.h"
+
+#include <libxml/parser.h>
+#include <string.h>
+
+#define TIMEOUT 20.0
+#define TIMEOUT_INTERRUPTED 3.0 /* who interrupted a run waits for its report */
+#define OUTPUT_LIMIT (64 << 20)
+#define PICTURE_START "<?xml "
+
+struct nl_plot_pictures {
+    const struct nl_plot *plots;
+    size_t n;
+    xmlDocPtr svg[];
+};
+
+void nl_plots_free(struct nl_plot_pictures **pictures)
+{
+    if (!*pictures)
+        return;
+    for (size_t i = 0; i < (*pictures)->n; i++)
+        xmlFreeDoc((*pictures)->svg[i]);
+    free(*pictures);
+    *pictures = NULL;
+}
+
+static int run_gnuplot(const char *script, char **output, struct nl_error **err)
+{
+    static const char *const argv[] = {"gnuplot", "--default-settings", "-", NULL};
+    /* Decimal points, and no initialisation but the script. */
+    static const char *const environment[] = {"LC_ALL=C.UTF-8", NULL};
+    struct nl_process process = {
+        .argv = argv,
+        .environment = environment,
+        .input = script,
+        .output_limit = OUTPUT_LIMIT,
+        .timeout = nl_interrupted() ? TIMEOUT_INTERRUPTED : TIMEOUT,
+    };
+    int rc;
+
+    /* A run that was interrupted has a report, too. */
+    nl_interrupt_shield(true);
+    rc = nl_process_run(&process, output, err);
+    nl_interrupt_shield(false);
+    if (rc < 0)
+        nl_hint(err, "is gnuplot installed (package gnuplot-nox)?");
+    return rc;
+}
+
+/* One picture after the other, each an XML file of its own. */
+static int parse(struct nl_plot_pictures *pictures, const char *output, struct nl_error **err)
+{
+    const char *from = strstr(output, PICTURE_START);
+
+    for (size_t i = 0; i < pictures->n; i++) {
+        const char *to = from ? strstr(from + 1, PICTURE_START) : NULL;
+        size_t length = to ? (size_t)(to - from) : from ? strlen(from) : 0;
+
+        if (length > 0)
+            pictures->svg[i] =
+                xmlReadMemory(from, (int)length, "gnuplot.svg", NULL,
+                              XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+        if (!pictures->svg[i])
+            return nl_fail(err, NL_EXIT_LAB, "what gnuplot printed has no picture %zu of %zu",
+                           i + 1, pictures->n);
+        from = to;
+    }
+    return 0;
+}
+
+int nl_plots_draw(const struct nl_plot *plots, size_t n, struct nl_plot_pictures **pictures,
+                  struct nl_error **err)
+{
+    cleanup_plots struct nl_plot_pictures *made = calloc(1, sizeof(*made) + n * sizeof(xmlDocPtr));
+    cleanup_free char *script = nl_plots_script(plots, n);
+    cleanup_free char *output = NULL;
+
+    if (!made || !script)
+        return nl_fail(err, NL_EXIT_LAB, "cannot draw: out of memory");
+    made->plots = plots;
+    made->n = n;
+    if (run_gnuplot(script, &output, err) < 0 || parse(made, output, err) < 0)
+        return -1;
+    *pictures = nl_steal(&made);
+    return 0;
+}
+
+void nl_plots_write(struct nl_html *html, const struct nl_plot_pictures *pictures, size_t index)
+{
+    const struct nl_plot *plot = &pictures->plots[index];
+
+    nl_html_picture(html, plot->class ? plot->class : "plot", plot->width, plot->height,
+                    plot->title, plot->description);
+    nl_plot_svg_write(html, plot, xmlDocGetRootElement(pictures->svg[index]));
+    nl_html_close(html);
+}
+
+void nl_plots_missing(struct nl_html *html, const struct nl_error *err)
+{
+    nl_html_open(html, "p", "note");
+    nl_html_format(html, "No picture: %s. The table has the numbers.", nl_error_message(err));
+    nl_html_close(html);
+}
+
+double nl_plot_round_up(double value)
+{
+    static const double steps[] = {1, 2, 5, 10};
+    double power = pow(10, floor(log10(value)));
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        if (steps[i] * power >= value * 0.999)
+            return steps[i] * power;
+    return value;
+}
