@@ -211,10 +211,11 @@ static void print_limits(const struct nl_text *to, const json_t *comparison)
     }
     if (by_samples > 0 &&
         asprintf(&text,
-                 "%zu of %zu rows compare samples, not runs: only the variation within a run is "
-                 "known, and what differs from run to run anyway may look like a change. With %zu "
-                 "runs or more on both sides runs are compared.",
-                 by_samples, n, runs_needed(alpha, n)) >= 0)
+                 "%zu of %zu rows of times compare samples, not runs: how far apart runs are that "
+                 "nothing was changed between is not known, so they may differ, but are neither "
+                 "worse nor better, and fail nothing. From %d runs on both sides runs are "
+                 "compared; it takes %zu to find a change in so many rows.",
+                 by_samples, n, NL_COMPARE_RUNS_MIN, runs_needed(alpha, n)) >= 0)
         nl_text_wrap(to, text, 0, 2);
     else if (hopeless > 0 &&
              asprintf(&text,
@@ -231,10 +232,11 @@ static void print_sum(const struct nl_text *to, const json_t *comparison)
     int failed = (int)nl_dig_integer(sum, "failed", 0);
 
     fprintf(to->out,
-            "\n%s%d worse, %d better%s, %d unchanged as far as can be told, %d not judged\n",
+            "\n%s%d worse, %d better%s, %d differ, %d unchanged as far as can be told, %d not "
+            "judged\n",
             to->bold, (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0),
-            to->plain, (int)nl_dig_integer(sum, "unchanged", 0),
-            (int)nl_dig_integer(sum, "not judged", 0));
+            to->plain, (int)nl_dig_integer(sum, "differs", 0),
+            (int)nl_dig_integer(sum, "unchanged", 0), (int)nl_dig_integer(sum, "not judged", 0));
     print_limits(to, comparison);
     if (!above)
         return;

@@ -128,7 +128,8 @@ static void add_row(json_t *rows, const struct nl_document_set *base,
 }
 
 /* Changed is what the whole table's alpha allows to call so; the ratio's interval then says by how
-   much at least. */
+   much at least. Samples only say that these runs differ: how much runs differ that nothing was
+   changed between is not in them. */
 static void judge(json_t *row, double p_holm, const struct nl_compare_options *options)
 {
     double low = nl_dig_number(row, "low", NAN), high = nl_dig_number(row, "high", NAN);
@@ -136,6 +137,8 @@ static void judge(json_t *row, double p_holm, const struct nl_compare_options *o
 
     if (isnan(low) || isnan(high))
         verdict = "not judged";
+    else if (nl_dig_is(row, "observations", "samples"))
+        verdict = p_holm <= options->alpha && (low > 1 || high < 1) ? "differs" : "unchanged";
     else if (p_holm <= options->alpha && low > 1)
         verdict = "worse";
     else if (p_holm <= options->alpha && high < 1)
@@ -224,7 +227,7 @@ static size_t count(const json_t *rows, const char *key, const json_t *value)
 
 static json_t *sum_up(const json_t *times, const json_t *metered)
 {
-    static const char *const verdicts[] = {"worse", "better", "unchanged", "not judged"};
+    static const char *const verdicts[] = {"worse", "better", "differs", "unchanged", "not judged"};
     json_t *sum = json_object();
     cleanup_json json_t *yes = json_true();
     json_int_t failed;

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 
 /* So many runs on a side, and a run's median is one observation. With fewer the samples of all runs
-   are, and what differs from run to run is not known. */
+   are, and what differs from run to run is not known: then times may differ, but nothing is called
+   worse or better by them, and nothing fails. */
 #define NL_COMPARE_RUNS_MIN 4
 
 struct nl_compare_options {
