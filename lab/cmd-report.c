@@ -7,37 +7,68 @@
 #include "diagnosis.h"
 #include "document.h"
 #include "report.h"
+#include "save.h"
 #include "slowdown.h"
 
 #include <argp.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* Reports that go into a file. */
+enum { JUNIT, HTML, CSV, FILES };
+
+static const struct {
+    const char *option;
+    char *(*text)(const json_t *document);
+} file_reports[FILES] = {
+    [JUNIT] = {"--junit", nl_report_junit_text},
+    [HTML] = {"--html", nl_report_html_text},
+    [CSV] = {"--csv", nl_report_csv_text},
+};
 
 struct options {
     char **documents;
     bool text;
     bool check;
-    const char *junit;
-    const char *html;
-    const char *csv;
+    const char *files[FILES];
 };
 
-enum { KEY_CHECK = 'c', KEY_TEXT = 0x100, KEY_JUNIT, KEY_HTML, KEY_CSV };
+enum { KEY_CHECK = 'c', KEY_TEXT = 0x100, KEY_FILE };
 
 static const struct argp_option option_table[] = {
     {"text", KEY_TEXT, NULL, 0, "Print the text report (the default, unless a file is asked for)",
      0},
-    {"junit", KEY_JUNIT, "FILE", 0, "Write a JUnit XML file", 0},
-    {"html", KEY_HTML, "FILE", 0, "Write an HTML page to look at", 0},
-    {"csv", KEY_CSV, "FILE", 0, "Write every figure as comma-separated values", 0},
+    {"junit", KEY_FILE + JUNIT, "FILE", 0, "Write a JUnit XML file (- is standard output)", 0},
+    {"html", KEY_FILE + HTML, "FILE", 0, "Write an HTML page to look at (- is standard output)", 0},
+    {"csv", KEY_FILE + CSV, "FILE", 0,
+     "Write every figure as comma-separated values (- is standard output)", 0},
     {"check", KEY_CHECK, NULL, 0,
      "Run this nestlab's checks again, instead of trusting the verdicts in the document", 0},
     {0},
 };
 
+static bool is_standard(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
 /* An option that asks for a file, or NULL. */
 static const char *a_file(const struct options *options)
 {
-    return options->junit ? "--junit" : options->html ? "--html" : options->csv ? "--csv" : NULL;
+    for (size_t i = 0; i < FILES; i++)
+        if (options->files[i])
+            return file_reports[i].option;
+    return NULL;
+}
+
+/* How many go to standard output; the text report is one of them. */
+static size_t printed(const struct options *options)
+{
+    size_t n = options->text || !a_file(options);
+
+    for (size_t i = 0; i < FILES; i++)
+        n += options->files[i] && is_standard(options->files[i]);
+    return n;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -48,14 +79,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_TEXT:
         options->text = true;
         return 0;
-    case KEY_JUNIT:
-        options->junit = arg;
-        return 0;
-    case KEY_HTML:
-        options->html = arg;
-        return 0;
-    case KEY_CSV:
-        options->csv = arg;
+    case KEY_FILE + JUNIT:
+    case KEY_FILE + HTML:
+    case KEY_FILE + CSV:
+        options->files[key - KEY_FILE] = arg;
         return 0;
     case KEY_CHECK:
         options->check = true;
@@ -64,6 +91,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->documents = state->argv + state->next;
         if (a_file(options) && options->documents[1])
             argp_error(state, "%s writes one file: give it one document", a_file(options));
+        if (printed(options) > 1)
+            argp_error(state, "only one report can go to standard output");
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which document? A run writes document.json into its output folder");
@@ -77,17 +106,47 @@ static const struct argp argp = {
     .options = option_table,
     .parser = parse_option,
     .args_doc = "DOCUMENT...",
-    .doc = "Report on documents that runs wrote (- is standard input).\v"
-           "The exit status is that of the worst verdict: 0 all checks passed, 1 a check failed, "
-           "3 the lab could not do it, 130 interrupted; 2 if a document cannot be read.",
+    .doc =
+        "Report on documents that runs wrote: files, folders with a document.json in them, - for "
+        "standard input.\v"
+        "The exit status is that of the worst verdict: 0 all checks passed, 1 a check failed, "
+        "3 the lab could not do it, 130 interrupted; 2 if a document cannot be read.",
 };
+
+static int write_file(size_t kind, const json_t *document, const char *path, struct nl_error **err)
+{
+    cleanup_free char *text = file_reports[kind].text(document);
+
+    if (!text)
+        return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
+    if (!is_standard(path))
+        return nl_save(path, text, strlen(text), err);
+    fputs(text, stdout);
+    return 0;
+}
+
+/* A run's folder stands for the document in it. */
+static int load(const char *path, json_t **document, struct nl_error **err)
+{
+    cleanup_free char *inside = NULL;
+    struct stat status;
+
+    if (is_standard(path) || stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+        return nl_document_load(path, document, err);
+    if (asprintf(&inside, "%s/document.json", path) < 0)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    if (access(inside, F_OK) == 0)
+        return nl_document_load(inside, document, err);
+    nl_fail(err, NL_EXIT_REQUEST, "%s: a folder without a document.json", path);
+    return nl_hint(err, "name the folder of one run, such as nestlab-out/ID");
+}
 
 static int report(const struct options *options, const char *path, int *status,
                   struct nl_error **err)
 {
     cleanup_json json_t *document = NULL;
 
-    if (nl_document_load(path, &document, err) < 0)
+    if (load(path, &document, err) < 0)
         return -1;
     if (options->check) {
         json_object_set_new(document, "slowdown", nl_slowdown(document));
@@ -95,12 +154,9 @@ static int report(const struct options *options, const char *path, int *status,
             return -1;
         nl_document_judge(document);
     }
-    if (options->junit && nl_report_junit(document, options->junit, err) < 0)
-        return -1;
-    if (options->html && nl_report_html(document, options->html, err) < 0)
-        return -1;
-    if (options->csv && nl_report_csv(document, options->csv, err) < 0)
-        return -1;
+    for (size_t i = 0; i < FILES; i++)
+        if (options->files[i] && write_file(i, document, options->files[i], err) < 0)
+            return -1;
     if (options->text || !a_file(options))
         nl_report_text(document, stdout, nl_report_wants_colour(stdout));
     *status = (int)nl_document_exit(document);

@@ -38,11 +38,11 @@ void nl_text_wrap(const struct nl_text *to, const char *text, int used, int inde
     cleanup_free char *printable = nl_printable(text, 0);
     char *rest = NULL;
     int column = used;
+    bool first = true; /* on its line */
 
     for (char *word = strtok_r(printable ? printable : (char[]){""}, " ", &rest); word;
          word = strtok_r(NULL, " ", &rest)) {
         int width = (int)nl_columns(word);
-        bool first = column == used || column == indent;
 
         if (!first && column + 1 + width > NL_REPORT_WIDTH) {
             fprintf(to->out, "\n%*s", indent, "");
@@ -51,6 +51,7 @@ void nl_text_wrap(const struct nl_text *to, const char *text, int used, int inde
         }
         fprintf(to->out, "%s%s", first ? "" : " ", word);
         column += width + (first ? 0 : 1);
+        first = false;
     }
     fputc('\n', to->out);
 }

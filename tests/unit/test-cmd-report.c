@@ -80,6 +80,9 @@ static void test_exit_status(void **state)
         {{"--csv", "/no/such/folder/f.csv", FIXTURES "passed.json"}, 3, "cannot make"},
         {{"--junit", "/no/such/folder/j.xml", FIXTURES "passed.json"}, 3, "cannot make"},
         {{"--check", FIXTURES "hostile.json"}, 1, "FAILED"},
+        {{FIXTURES}, 2, "a folder without a document.json"},
+        {{"--text", "--html", "-", FIXTURES "passed.json"}, 2, "only one report"},
+        {{"--junit", "-", "--html", "-", FIXTURES "passed.json"}, 2, "only one report"},
     };
 
     (void)state;
@@ -127,6 +130,30 @@ static void test_junit(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+static void test_standard_output(void **state)
+{
+    (void)state;
+    assert_int_equal(report((const char *[ARGS_MAX]){"--junit", "-", FIXTURES "nested-off.json"}),
+                     1);
+    assert_printed("<testsuites name=\"nested-boot\"", true);
+    assert_printed("FAILED", false);
+    assert_int_equal(report((const char *[ARGS_MAX]){"--html", "-", FIXTURES "passed.json"}), 0);
+    assert_printed("</html>", true);
+    assert_int_not_equal(access("-", F_OK), 0);
+}
+
+static void test_folder(void **state)
+{
+    cleanup_free char *document = NULL;
+
+    (void)state;
+    assert_true(asprintf(&document, "%s/document.json", folder) > 0);
+    assert_int_equal(symlink(FIXTURES "nested-off.json", document), 0);
+    assert_int_equal(report((const char *[ARGS_MAX]){folder, FIXTURES "passed.json"}), 1);
+    assert_printed("FAIL l0-nested-parameter", true);
+    assert_int_equal(unlink(document), 0);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -148,9 +175,9 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exit_status),
-        cmocka_unit_test(test_check_again),
-        cmocka_unit_test(test_junit),
+        cmocka_unit_test(test_exit_status), cmocka_unit_test(test_check_again),
+        cmocka_unit_test(test_junit),       cmocka_unit_test(test_standard_output),
+        cmocka_unit_test(test_folder),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

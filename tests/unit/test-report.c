@@ -11,6 +11,7 @@
 #include "dig.h"
 #include "document.h"
 #include "printable.h"
+#include "report-text.h"
 #include "report.h"
 #include "table.h"
 
@@ -539,6 +540,22 @@ static void test_table(void **state)
                               "  e\n");
 }
 
+/* A first word that ends where lines are indented to is still a word of the same line. */
+static void test_wrap(void **state)
+{
+    cleanup_free char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    struct nl_text to = nl_text_to(out, false);
+
+    (void)state;
+    nl_text_wrap(&to, "four and more", 4, 8);
+    nl_text_wrap(&to, "a text of so many words that they do not fit", 80, 2);
+    fclose(out);
+    assert_string_equal(text, "four and more\n"
+                              "a text of so many\n  words that they do not fit\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -560,6 +577,7 @@ int main(void)
         cmocka_unit_test(test_printable),
         cmocka_unit_test(test_xml_text),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_wrap),
     };
 
     xmlSetGenericErrorFunc(NULL, quiet);
