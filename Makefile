@@ -191,7 +191,7 @@ install: all ## install under DESTDIR/PREFIX
 	install -m 644 docs/nestlab.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/nestlab
 	install -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/nestlab/
-	install -m 644 $(wildcard docs/*.md) docs/document.schema.json \
+	install -m 644 $(wildcard docs/*.md docs/*.schema.json) \
 		$(DESTDIR)$(PREFIX)/share/doc/nestlab/docs/
 
 clean: ## remove what was built here

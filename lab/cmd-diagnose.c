@@ -195,20 +195,21 @@ static void print_evidence(const struct nl_text *to, const json_t *evidence)
 {
     cleanup_free char *text = NULL;
     const json_t *layer = nl_dig(evidence, "layer");
+    json_int_t lines = nl_dig_integer(evidence, "lines", 0);
     json_int_t cut_lines = nl_dig_integer(evidence, "cut_lines", 0);
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     if (!out)
         return;
-    fprintf(out, "%s: %s, %" JSON_INTEGER_FORMAT " lines", nl_dig_string(evidence, "file", "?"),
-            nl_dig_string(evidence, "what", "?"), nl_dig_integer(evidence, "lines", 0));
+    fprintf(out, "%s: %s, %" JSON_INTEGER_FORMAT " line%s", nl_dig_string(evidence, "file", "?"),
+            nl_dig_string(evidence, "what", "?"), lines, lines == 1 ? "" : "s");
     if (layer)
         fprintf(out, "; most likely of %s (%s)", json_string_value(layer),
                 nl_dig_string(evidence, "why", ""));
     if (cut_lines)
-        fprintf(out, "; %" JSON_INTEGER_FORMAT " lines longer than %d bytes were cut", cut_lines,
-                NL_LINE_MAX);
+        fprintf(out, "; of %" JSON_INTEGER_FORMAT " only the first %d bytes were looked at",
+                cut_lines, NL_LINE_MAX);
     if (nl_dig(evidence, "cut"))
         fprintf(out, "; not read to its end: %s", nl_dig_string(evidence, "cut", ""));
     if (nl_dig(evidence, "note"))

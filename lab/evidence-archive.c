@@ -136,6 +136,13 @@ static void read_one(struct nl_source *source, const char *outer, struct archive
 
     if (!name || archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
         return;
+    /* As it came: nothing was unpacked, and would begin like an archive again. */
+    if (archive_format(archive) == ARCHIVE_FORMAT_RAW &&
+        archive_filter_code(archive, 0) == ARCHIVE_FILTER_NONE) {
+        source->sink->left_out(source->sink->context, name,
+                               "a broken archive: only its beginning is one's", true);
+        return;
+    }
     nl_source_stream(source, name, &stream.stream, in_archives);
     free(stream.stream.why);
 }
@@ -179,6 +186,7 @@ static void read_entries(struct nl_source *source, const char *name, struct arch
 {
     const struct nl_source_sink *sink = source->sink;
     struct archive_entry *entry;
+    bool any = false;
     int rc;
 
     while ((rc = archive_read_next_header(archive, &entry)) >= ARCHIVE_WARN && rc != ARCHIVE_EOF) {
@@ -189,10 +197,13 @@ static void read_entries(struct nl_source *source, const char *name, struct arch
             return;
         }
         source->limits->entries--;
+        any = true;
         read_one(source, name, archive, entry, in_archives);
     }
     if (rc != ARCHIVE_EOF)
         tell_broken(source, name, archive);
+    else if (!any)
+        sink->left_out(sink->context, name, "an archive with nothing in it", false);
 }
 
 void nl_archive_read(struct nl_source *source, const char *name, const char *head, size_t length,

@@ -151,12 +151,14 @@ void nl_text_findings(const struct nl_text *to, const json_t *findings)
             print_finding(to, finding);
         bad |= is_bad(finding);
     }
-    if (bad && json_array_size(findings))
-        fputc('\n', to->out);
     json_array_foreach(findings, i, finding)
     {
-        if (!is_bad(finding))
-            print_short(to, finding);
+        if (is_bad(finding))
+            continue;
+        if (bad)
+            fputc('\n', to->out);
+        bad = false;
+        print_short(to, finding);
     }
 }
 

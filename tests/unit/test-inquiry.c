@@ -271,6 +271,31 @@ static void test_truncated_archive(void **state)
     assert_int_equal(nl_inquiry_failed(inquiry), 2);
 }
 
+static void assert_unread(const char *why, bool failed)
+{
+    cleanup_json json_t *unread = nl_inquiry_unread(inquiry);
+    const json_t *last = json_array_get(unread, json_array_size(unread) - 1);
+
+    if (!strstr(nl_dig_string(last, "why", ""), why) || nl_dig_true(last, "failed") != failed)
+        fail_msg("not \"%s\": %s", why, nl_dig_string(last, "why", "nothing"));
+}
+
+/* What only begins like an archive, and one without files: neither is passed over in silence. */
+static void test_hollow_archives(void **state)
+{
+    struct archive *archive = new_archive("hollow.tar.gz", "gzip");
+    static const char garbage[] = "\x1f\x8b\x08garbage";
+
+    (void)state;
+    archive_write_free(archive);
+    json_decref(find("hollow.tar.gz"));
+    assert_unread("nothing in it", false);
+    put_bytes("garbage.gz", garbage, sizeof(garbage) - 1);
+    json_decref(find("garbage.gz"));
+    assert_unread("a broken archive", true);
+    assert_int_equal(nl_inquiry_failed(inquiry), 1);
+}
+
 /* Archives inside archives, up to a limit; a compressed file is one as well. */
 static void test_nested_archives(void **state)
 {
@@ -469,6 +494,7 @@ int main(void)
         TEST(test_other_vendor),
         TEST(test_archives),
         TEST(test_truncated_archive),
+        TEST(test_hollow_archives),
         TEST(test_nested_archives),
         TEST(test_compressed_file),
         TEST(test_special_files),
