@@ -5,7 +5,6 @@
 #include "csv.h"
 #include "dig.h"
 #include "report.h"
-#include "save.h"
 #include "slowdown.h"
 
 #include <math.h>
@@ -320,13 +319,4 @@ char *nl_report_csv_text(const json_t *document)
     write_slowdown(&run);
     write_commands(&run);
     return nl_csv_finish(&csv);
-}
-
-int nl_report_csv(const json_t *document, const char *path, struct nl_error **err)
-{
-    cleanup_free char *text = nl_report_csv_text(document);
-
-    if (!text)
-        return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
-    return nl_save(path, text, strlen(text), err);
 }
