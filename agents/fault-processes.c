@@ -218,22 +218,34 @@ static long long meminfo_kib(const char *name)
     return at ? atoll(at + strlen(name)) : 0;
 }
 
+static bool has_emulator(void)
+{
+    long pid = 0, *found = &pid;
+
+    for_each_number("/proc", take_emulator, &found);
+    return pid != 0;
+}
+
 /* More than there is, by a process that the kernel does not kill for it: it kills the largest other
-   one, and that is QEMU. */
+   one, and that is QEMU. Then it gives all of it back, so that nothing else has to end. */
 int agent_fault_eat_memory(struct agent_error *error)
 {
-    static const long long piece_kib = 4096, beyond_kib = 65536;
-    long long wanted = meminfo_kib("MemAvailable:") + beyond_kib;
+    static const long long piece_kib = 4096;
+    long long total = meminfo_kib("MemTotal:");
+    long long eaten = 0;
 
     if (write_file("/proc/self/oom_score_adj", "-1000", error) < 0)
         return -1;
-    for (long long eaten = 0; eaten < wanted; eaten += piece_kib) {
+    for (; eaten < total && has_emulator(); eaten += piece_kib) {
         void *piece = mmap(NULL, (size_t)piece_kib * 1024, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED | MAP_POPULATE, -1, 0);
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);
         if (piece == MAP_FAILED)
             return agent_fail(error, NULL, "no more memory after %lld KiB: %s", eaten,
                               strerror(errno));
+        /* MAP_LOCKED alone would leave out silently what it cannot get. */
+        memset(piece, 1, (size_t)piece_kib * 1024);
     }
-    for (;;)
-        pause();
+    if (has_emulator())
+        return agent_fail(error, NULL, "QEMU outlives a process that took %lld KiB", eaten);
+    return 0;
 }

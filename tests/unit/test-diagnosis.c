@@ -178,6 +178,27 @@ static void test_kinds_of_failure(void **state)
     }
 }
 
+/* Patience that ended, and what a layer's agent died over. */
+static void test_words_of_failure(void **state)
+{
+    static const struct {
+        const char *kind, *message, *diagnosis;
+    } known[] = {
+        {"timeout", "the run's own limit of 300 s was over: no answer", "time-over at L2"},
+        {"error", "the agent refused: it died over it: signal 9", "agent-lost at L2"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        cleanup_json json_t *document = fixture("passed");
+
+        change(document, "layers.2", "state", "\"failed\"");
+        fail_at(document, "L2", known[i].kind, known[i].message);
+        diagnose(document);
+        assert_diagnosis(document, known[i].diagnosis);
+    }
+}
+
 /* What no rule knows is told in the words of the failure, or of the check that is further out. */
 static void test_without_a_rule(void **state)
 {
@@ -398,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_one_thing_broken),
         cmocka_unit_test(test_the_outermost_comes_first),
         cmocka_unit_test(test_kinds_of_failure),
+        cmocka_unit_test(test_words_of_failure),
         cmocka_unit_test(test_without_a_rule),
         cmocka_unit_test(test_every_rule_runs),
         cmocka_unit_test(test_what_a_program_may_give),
