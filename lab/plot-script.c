@@ -4,6 +4,8 @@
 #include "plot-svg.h"
 #include "plot.h"
 
+#include <stdarg.h>
+
 /* Of labels, in letters: gnuplot leaves room for marks that are not drawn. */
 #define OFFSET_X "0,0.4"
 #define OFFSET_Y "0,0"
@@ -23,6 +25,28 @@ static const struct kind {
     [NL_PLOT_INTERVALS_Y] = {3, "xyy", "using 1:2:(0):($3-$2) with vectors nohead"},
     [NL_PLOT_BOXES] = {4, "xxyy", "using 1:3:1:2:3:4 with boxxyerror fs solid 1.0 noborder"},
 };
+
+void nl_plot_add(struct nl_plot_series *series, ...)
+{
+    unsigned columns = kinds[series->kind].columns;
+    va_list numbers;
+
+    /* Room for 2, 4, 8, ... points. */
+    if (series->n < 2 || (series->n & (series->n - 1)) == 0) {
+        size_t room = series->n < 2 ? 2 : 2 * series->n;
+        double *more = reallocarray(series->values, room * columns, sizeof(double));
+
+        series->failed |= !more;
+        if (!more)
+            return;
+        series->values = more;
+    }
+    va_start(numbers, series);
+    for (unsigned i = 0; i < columns; i++)
+        series->values[series->n * columns + i] = va_arg(numbers, double);
+    va_end(numbers);
+    series->n++;
+}
 
 static bool can_be_shown(const struct nl_plot *plot, const struct nl_plot_series *series,
                          const double *point)

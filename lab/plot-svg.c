@@ -166,12 +166,25 @@ static const char *tick_label(const struct nl_plot_tick *ticks, size_t n, int in
     return ticks && index >= 0 && (size_t)index < n ? ticks[index].label : NULL;
 }
 
+/* "100", "10k", "2.5M": labels are narrow. */
+static char *number_label(double number, const char *suffix)
+{
+    static const char *const units[] = {"", "k", "M", "G", "T"};
+    char *text = NULL;
+    size_t i = 0;
+
+    while (fabs(number) >= (i == 0 ? 1e4 : 1e3) && i + 1 < sizeof(units) / sizeof(units[0])) {
+        number /= 1000;
+        i++;
+    }
+    return asprintf(&text, "%.4g%s%s", number, units[i], suffix) < 0 ? NULL : text;
+}
+
 /* The text that a place holder stands for; NULL: it is none of ours. The caller's. */
 static char *resolve(const struct nl_plot *plot, const char *held)
 {
     const char *label = NULL;
     char letter[2], end;
-    char *text = NULL;
     double number;
     int index;
 
@@ -184,8 +197,7 @@ static char *resolve(const struct nl_plot *plot, const char *held)
     if (sscanf(held, "~%1[XY]%lf%c", letter, &number, &end) == 3 && end == '~') {
         const char *suffix = *letter == 'X' ? plot->x.suffix : plot->y.suffix;
 
-        if (asprintf(&text, "%.6g%s", number, suffix ? suffix : "") >= 0)
-            return text;
+        return number_label(number, suffix ? suffix : "");
     }
     return NULL;
 }

@@ -25,8 +25,8 @@
 /* gnuplot's dots are this large at "pointsize 1", in letters of 12 pixels. */
 #define NL_PLOT_POINT_RADIUS 4.5
 
-/* The series that gnuplot drew as its NUMBERth, from 1: one without a point that can be shown is left
-   out of the script. NULL: there is none. */
+/* The series that gnuplot drew as its NUMBERth, from 1: one without a point that can be shown is
+   left out of the script. NULL: there is none. */
 const struct nl_plot_series *nl_plot_shown(const struct nl_plot *plot, size_t number);
 
 /* Write the content of the picture of PLOT, which is open. */

@@ -74,6 +74,15 @@ static int parse(struct nl_plot_pictures *pictures, const char *output, struct n
     return 0;
 }
 
+static bool has_failed(const struct nl_plot *plots, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < plots[i].n_series; k++)
+            if (plots[i].series[k].failed)
+                return true;
+    return false;
+}
+
 int nl_plots_draw(const struct nl_plot *plots, size_t n, struct nl_plot_pictures **pictures,
                   struct nl_error **err)
 {
@@ -81,7 +90,7 @@ int nl_plots_draw(const struct nl_plot *plots, size_t n, struct nl_plot_pictures
     cleanup_free char *script = nl_plots_script(plots, n);
     cleanup_free char *output = NULL;
 
-    if (!made || !script)
+    if (!made || !script || has_failed(plots, n))
         return nl_fail(err, NL_EXIT_LAB, "cannot draw: out of memory");
     made->plots = plots;
     made->n = n;

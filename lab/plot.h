@@ -32,8 +32,13 @@ struct nl_plot_series {
     double size;      /* radius of dots (0: 3.5) or width of lines (0: 2), in pixels */
     const char *name; /* NULL, or what the pointer shows that rests on it */
     double *values;
-    size_t n; /* points */
+    size_t n;    /* points */
+    bool failed; /* nl_plot_add() had no memory: it will not be drawn without its points */
 };
+
+/* Add a point of as many numbers as SERIES' kind has. Its values must have been NULL at first, and
+   are the caller's to free. */
+void nl_plot_add(struct nl_plot_series *series, ...);
 
 struct nl_plot_tick {
     double at;

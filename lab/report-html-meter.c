@@ -1,6 +1,6 @@
 /*
- * report-html-meter.c - what the meter counted, in the report's page: for one operation, the share
- * of each layer in the instructions as a bar, and the table of exit multiplication.
+ * report-html-meter.c - what the meter counted, in the report's page: for one operation, the
+ * instructions by layer, and the exit multiplication. The pictures are in report-html-shares.c.
  */
 #include "cleanup.h"
 #include "dig.h"
@@ -10,17 +10,11 @@
 #include <string.h>
 
 #define ROWS_MAX 200
-#define BAR_WIDTH 160.0
-#define BAR_HEIGHT 14.0
 
 /* More layers make more pairs than a table takes; bars and instructions are of all. */
 #define PAIRS_LAYERS_MAX 4
 
-/* Calls VISIT for every metered benchmark that has a result, all layers of one together, in the
-   order in which they first come. FIRST: no other layer of it came before. */
-static void each_metered(const struct nl_page *page,
-                         void (*visit)(const struct nl_page *page, const json_t *metered,
-                                       size_t layer, bool first))
+void nl_page_each_metered(const struct nl_page *page, nl_page_visit *visit, void *data)
 {
     const json_t *layers = json_object_get(page->document, "layers");
     cleanup_json json_t *seen = json_object();
@@ -46,7 +40,7 @@ static void each_metered(const struct nl_page *page,
                 {
                     if (!nl_dig_is(other, "name", name) || !nl_dig(other, "total"))
                         continue;
-                    visit(page, other, k, first);
+                    visit(page, other, k, first, data);
                     first = false;
                     break;
                 }
@@ -71,7 +65,7 @@ bool nl_page_has_meter(const json_t *document)
     return false;
 }
 
-static double instructions(const json_t *metered, size_t layer)
+double nl_page_instructions(const json_t *metered, size_t layer)
 {
     const json_t *value = json_array_get(json_object_get(metered, "instructions"), layer);
     double number = json_is_number(value) ? json_number_value(value) : 0;
@@ -79,49 +73,21 @@ static double instructions(const json_t *metered, size_t layer)
     return number > 0 ? number : 0;
 }
 
-/* The parts of the layers, one after the other, as per cent of all. */
-static void write_bar(const struct nl_page *page, const json_t *metered)
-{
-    struct nl_html *html = page->html;
-    size_t n = nl_page_layers(page->document);
-    double sum = 0, from = 0;
-
-    for (size_t k = 0; k < n; k++)
-        sum += instructions(metered, k);
-    nl_html_ornament(html, "share", BAR_WIDTH, BAR_HEIGHT);
-    for (size_t k = 0; sum > 0 && k < n; k++) {
-        double part = BAR_WIDTH * instructions(metered, k) / sum;
-
-        if (part <= 0)
-            continue;
-        nl_html_open(html, "rect", NULL);
-        nl_page_colour(html, nl_colour_series(k));
-        nl_html_attribute(html, "x", "%.2f", from);
-        nl_html_attribute(html, "width", "%.2f", part);
-        nl_html_attribute(html, "height", "%g", BAR_HEIGHT);
-        nl_html_attribute(html, "fill", "currentColor");
-        nl_html_close(html);
-        from += part;
-    }
-    nl_html_close(html);
-}
-
-static void write_share(const struct nl_page *page, const json_t *metered, size_t layer, bool first)
+static void write_share(const struct nl_page *page, const json_t *metered, size_t layer, bool first,
+                        void *data)
 {
     struct nl_html *html = page->html;
     double operations = nl_dig_number(metered, "operations", 0);
     double undisturbed = nl_dig_number(metered, "undisturbed", 0);
 
+    (void)data;
     nl_html_open(html, "tr", first ? "first" : NULL);
     nl_html_row_heading(html, nl_dig_string(metered, "name", "?"));
     nl_html_cell(html, NULL, "%s", nl_page_layer_name(page->document, layer));
     nl_html_cell(html, "number", "%.0f%s", nl_dig_number(metered, "total", 0),
                  nl_dig_is(metered, "estimate", "mode") ? "" : "~");
-    nl_html_open(html, "td", NULL);
-    write_bar(page, metered);
-    nl_html_close(html);
     for (size_t k = 0; k < nl_page_layers(page->document); k++)
-        nl_html_cell(html, "number", "%.0f", instructions(metered, k));
+        nl_html_cell(html, "number", "%.0f", nl_page_instructions(metered, k));
     if (operations > 0)
         nl_html_cell(html, "number", "%.0f %%", 100 * (operations - undisturbed) / operations);
     else
@@ -131,7 +97,7 @@ static void write_share(const struct nl_page *page, const json_t *metered, size_
 
 static void write_shares(const struct nl_page *page)
 {
-    const char *headings[6 + NL_PAGE_LAYERS_MAX] = {"Benchmark", "At", "Sum", "Share"};
+    const char *headings[5 + NL_PAGE_LAYERS_MAX] = {"Benchmark", "At", "Sum"};
     char by[NL_PAGE_LAYERS_MAX][32];
     size_t n = nl_page_layers(page->document);
 
@@ -139,20 +105,17 @@ static void write_shares(const struct nl_page *page)
         page->html, 3, NULL, "Instructions by layer",
         "Of one operation: how many instructions, and which layer executed them. ~ does "
         "not repeat exactly.");
-    nl_html_open(page->html, "ul", "legend");
+    nl_page_meter_shares(page);
     for (size_t k = 0; k < n; k++) {
         snprintf(by[k], sizeof(by[k]), "by %.20s", nl_page_layer_name(page->document, k));
-        headings[4 + k] = by[k];
-        nl_html_open(page->html, "li", NULL);
-        nl_page_swatch(page->html, k);
-        nl_html_text(page->html, by[k]);
-        nl_html_close(page->html);
+        headings[3 + k] = by[k];
     }
-    nl_html_close(page->html);
-    headings[4 + n] = "Disturbed";
+    headings[3 + n] = "Disturbed";
+    nl_html_details(page->html, "The numbers");
     nl_html_table(page->html, "Instructions of one operation", headings);
-    each_metered(page, write_share);
+    nl_page_each_metered(page, write_share, NULL);
     nl_html_table_end(page->html);
+    nl_html_close(page->html);
     nl_html_close(page->html);
 }
 
@@ -163,10 +126,12 @@ static size_t pair_layers(const json_t *document)
     return n < PAIRS_LAYERS_MAX ? n : PAIRS_LAYERS_MAX;
 }
 
-static void write_exits(const struct nl_page *page, const json_t *metered, size_t layer, bool first)
+static void write_exits(const struct nl_page *page, const json_t *metered, size_t layer, bool first,
+                        void *data)
 {
     size_t n = pair_layers(page->document);
 
+    (void)data;
     if (json_array_size(json_object_get(metered, "exits")) == 0)
         return;
     nl_html_open(page->html, "tr", first ? "first" : NULL);
@@ -203,9 +168,12 @@ static void write_multiplication(const struct nl_page *page)
         page->html, 3, NULL, "Exit multiplication",
         "Of one operation: L2\u2192L1 counts the exits of L2 that L1 ran to handle, VMRUN "
         "how often a layer entered a guest. Operations without an exit are left out.");
+    nl_page_meter_entries(page);
+    nl_html_details(page->html, "The numbers");
     nl_html_table(page->html, "Exits of one operation, and whom they reached", headings);
-    each_metered(page, write_exits);
+    nl_page_each_metered(page, write_exits, NULL);
     nl_html_table_end(page->html);
+    nl_html_close(page->html);
     nl_html_close(page->html);
 }
 

@@ -1,25 +1,24 @@
 /*
  * report-html-ratios.c - the slowdown as a picture in the report's page: how many times slower than
  * L0, on a log scale, with 95 % intervals.
- *
- * Positions are in per cent of the width that there is, so that it fits a phone.
  */
+#include "cleanup.h"
 #include "dig.h"
 #include "report-html.h"
 
-#include <math.h>
-#include <string.h>
-
 #define ROWS_MAX 200
-#define LABELS 36.0 /* per cent of the width that the names take */
-#define LANE 11.0   /* of one layer */
-#define GAP 7.0
+#define LANE 10.0 /* of one layer */
+#define GAP 8.0
+#define LABELS 118.0
 
-/* The axis: decades. */
-struct axis {
-    int first;
-    int last;
+/* Of one layer. */
+struct ratios {
+    struct nl_plot_series intervals;
+    struct nl_plot_series stable;
+    struct nl_plot_series unstable;
 };
+
+enum { SERIES_PER_LAYER = sizeof(struct ratios) / sizeof(struct nl_plot_series) };
 
 static const json_t *ratio_of(const json_t *entry, const char *layer)
 {
@@ -39,67 +38,17 @@ static bool can_be_shown(double value)
     return value > 1e-6 && value < 1e9;
 }
 
-static void widen(struct axis *axis, double value)
+/* Whole decades, 1 among them. */
+static void widen(struct nl_plot_axis *axis, double value)
 {
     if (!can_be_shown(value))
         return;
-    if (floor(log10(value)) < axis->first)
-        axis->first = (int)floor(log10(value));
-    if (ceil(log10(value)) > axis->last)
-        axis->last = (int)ceil(log10(value));
+    axis->low = fmin(axis->low, pow(10, floor(log10(value))));
+    axis->high = fmax(axis->high, pow(10, ceil(log10(value))));
 }
 
-/* One decade at least, with 1 in it. */
-static struct axis find_axis(const json_t *document)
-{
-    struct axis axis = {0, 1};
-    size_t i;
-    json_t *entry;
-
-    json_array_foreach(json_object_get(document, "slowdown"), i, entry)
-    {
-        for (size_t k = 1; i < ROWS_MAX && k < nl_page_layers(document); k++) {
-            const json_t *ratio = ratio_of(entry, nl_page_layer_name(document, k));
-
-            widen(&axis, nl_dig_number(ratio, "ratio", 0));
-            widen(&axis, nl_dig_number(ratio, "low", 0));
-            widen(&axis, nl_dig_number(ratio, "high", 0));
-        }
-    }
-    return axis;
-}
-
-static double position(const struct axis *axis, double value)
-{
-    return LABELS + (98 - LABELS) * (log10(value) - axis->first) / (axis->last - axis->first);
-}
-
-static void write_text(struct nl_html *html, double x, double y, const char *anchor,
-                       unsigned colour, const char *text)
-{
-    char at[32];
-
-    snprintf(at, sizeof(at), "%.2f%%", x);
-    nl_page_label(html, at, y, anchor, "13", colour, text);
-}
-
-static void write_line(struct nl_html *html, unsigned colour, double x1, double x2, double y1,
-                       double y2, const char *width)
-{
-    nl_html_open(html, "line", NULL);
-    nl_page_colour(html, colour);
-    nl_html_attribute(html, "x1", "%.2f%%", x1);
-    nl_html_attribute(html, "x2", "%.2f%%", x2);
-    nl_html_attribute(html, "y1", "%.1f", y1);
-    nl_html_attribute(html, "y2", "%.1f", y2);
-    nl_html_attribute(html, "stroke", "currentColor");
-    nl_html_attribute(html, "stroke-width", "%s", width);
-    nl_html_close(html);
-}
-
-/* The ratio as a dot, hollow if it is unstable, and its interval as a line. */
-static void write_ratio(struct nl_html *html, const struct axis *axis, const json_t *ratio,
-                        size_t layer, double y)
+static void add_ratio(struct ratios *ratios, struct nl_plot_axis *axis, const json_t *ratio,
+                      double y)
 {
     double value = nl_dig_number(ratio, "ratio", 0);
     double low = nl_dig_number(ratio, "low", 0);
@@ -107,34 +56,32 @@ static void write_ratio(struct nl_html *html, const struct axis *axis, const jso
 
     if (!can_be_shown(value))
         return;
-    if (can_be_shown(low) && can_be_shown(high))
-        write_line(html, nl_colour_series(layer), position(axis, low), position(axis, high), y, y,
-                   "2");
-    nl_html_open(html, "circle", NULL);
-    nl_page_colour(html, nl_colour_series(layer));
-    nl_html_attribute(html, "cx", "%.2f%%", position(axis, value));
-    nl_html_attribute(html, "cy", "%.1f", y);
-    nl_html_attribute(html, "r", "3.5");
-    nl_html_attribute(html, "stroke", "currentColor");
-    nl_html_attribute(html, "stroke-width", "1.5");
-    nl_html_attribute(html, "fill", "%s", nl_dig_true(ratio, "unstable") ? "none" : "currentColor");
-    nl_html_close(html);
+    widen(axis, value);
+    nl_plot_add(nl_dig_true(ratio, "unstable") ? &ratios->unstable : &ratios->stable, value, y);
+    if (!can_be_shown(low) || !can_be_shown(high))
+        return;
+    widen(axis, low);
+    widen(axis, high);
+    nl_plot_add(&ratios->intervals, low, high, y);
 }
 
-static void write_axis(struct nl_html *html, const struct axis *axis, double height)
+static void add_layer(const struct nl_page *page, struct ratios *ratios, struct nl_plot_axis *axis,
+                      size_t layer)
 {
-    int step = (axis->last - axis->first) / 5 + 1;
+    double lanes = (double)nl_page_layers(page->document) - 1;
+    double row = LANE * lanes + GAP;
+    size_t i;
+    json_t *entry;
 
-    for (int decade = axis->first; decade <= axis->last; decade++) {
-        double x = position(axis, pow(10, decade));
-        char text[32];
-
-        /* 1 is always among them. */
-        if (decade % step != 0)
-            continue;
-        write_line(html, decade == 0 ? NL_COLOUR_QUIET : NL_COLOUR_RULE, x, x, 0, height, "1");
-        snprintf(text, sizeof(text), "%g\u00d7", pow(10, decade));
-        write_text(html, x, height + 16, "middle", NL_COLOUR_QUIET, text);
+    ratios->intervals.kind = NL_PLOT_INTERVALS_X;
+    ratios->unstable.kind = NL_PLOT_HOLLOW;
+    ratios->intervals.colour = ratios->stable.colour = ratios->unstable.colour =
+        nl_colour_series(layer);
+    json_array_foreach(json_object_get(page->document, "slowdown"), i, entry)
+    {
+        if (i < ROWS_MAX)
+            add_ratio(ratios, axis, ratio_of(entry, nl_page_layer_name(page->document, layer)),
+                      (double)i + (GAP / 2 + LANE * ((double)layer - 0.5)) / row);
     }
 }
 
@@ -157,26 +104,36 @@ void nl_page_ratios(const struct nl_page *page)
     const json_t *entries = json_object_get(page->document, "slowdown");
     size_t n = json_array_size(entries) < ROWS_MAX ? json_array_size(entries) : ROWS_MAX;
     size_t layers = nl_page_layers(page->document);
-    double row = LANE * (double)(layers - 1) + GAP;
-    struct axis axis = find_axis(page->document);
+    struct ratios ratios[NL_PAGE_LAYERS_MAX] = {0};
+    struct nl_plot_tick names[ROWS_MAX];
+    struct nl_plot plot = {
+        .title = "Times slower than L0, on a log scale",
+        .description = "A row for each benchmark, in it a dot for each layer with its 95 % "
+                       "interval; the numbers are in the table below.",
+        .width = 340,
+        .left = LABELS,
+        .right = 14,
+        .top = 2,
+        .bottom = 20,
+        .x = {.low = 1, .high = 10, .log = true, .grid = true, .suffix = "\u00d7"},
+        .y = {.ticks = names, .n_ticks = n},
+        .series = &ratios[1].intervals,
+        .n_series = (layers - 1) * SERIES_PER_LAYER,
+    };
 
     if (layers < 2)
         return;
+    for (size_t i = 0; i < n; i++)
+        names[i] = (struct nl_plot_tick){
+            (double)i + 0.5, nl_dig_string(json_array_get(entries, i), "benchmark", "?")};
+    for (size_t k = 1; k < layers; k++)
+        add_layer(page, &ratios[k], &plot.x, k);
+    plot.x.step = pow(10, ceil(log10(plot.x.high / plot.x.low) / 4));
     write_legend(page);
-    nl_html_picture(page->html, "fluid ratios", 0, (double)n * row + 24,
-                    "Times slower than L0, on a log scale",
-                    "A row for each benchmark, in it a dot for each layer with its 95 % interval; "
-                    "the numbers are in the table below.");
-    write_axis(page->html, &axis, (double)n * row);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *entry = json_array_get(entries, i);
-        double y = (double)i * row;
-
-        write_text(page->html, 0, y + row / 2 + 4, "start", NL_COLOUR_TEXT,
-                   nl_dig_string(entry, "benchmark", "?"));
-        for (size_t k = 1; k < layers; k++)
-            write_ratio(page->html, &axis, ratio_of(entry, nl_page_layer_name(page->document, k)),
-                        k, y + GAP / 2 + LANE * ((double)k - 0.5));
+    nl_page_rows(page, &plot, n, LANE * (double)(layers - 1) + GAP);
+    for (size_t k = 1; k < layers; k++) {
+        free(ratios[k].intervals.values);
+        free(ratios[k].stable.values);
+        free(ratios[k].unstable.values);
     }
-    nl_html_close(page->html);
 }

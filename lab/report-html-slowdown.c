@@ -5,7 +5,6 @@
 #include "dig.h"
 #include "report-html.h"
 
-#include <math.h>
 #include <string.h>
 
 #define ROWS_MAX 200
@@ -180,4 +179,5 @@ void nl_page_slowdown(const struct nl_page *page)
     if (any_skipped(page->document))
         write_skipped(page);
     write_about(page);
+    nl_page_samples(page);
 }

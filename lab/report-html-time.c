@@ -2,22 +2,21 @@
  * report-html-time.c - where the time went, in the report's page: a line of bars per layer, a bar
  * per phase, and a table.
  *
- * Positions are in per cent of the width that there is, so that on a phone the bars get shorter and
- * the text does not get smaller.
+ * The picture is there twice, of which the style sheet shows one: on a phone the bars are to get
+ * shorter, and the text not smaller.
  */
 #include "cleanup.h"
 #include "dig.h"
 #include "report-html.h"
 #include "report-words.h"
 
-#include <math.h>
 #include <string.h>
 
 #define PHASES_MAX 40
-#define BARS_MAX 500
-#define LANE 42.0
-#define BAR 18.0
+#define BARS_MAX 200
+#define LANE 28.0
 #define TICKS 5
+#define LEAST 0.0015 /* of the whole: a bar that can be seen */
 
 /* What the picture needs to know: the names of phases, and the second that the axis ends at. */
 struct times {
@@ -31,18 +30,6 @@ struct times {
 bool nl_page_has_time(const json_t *document)
 {
     return json_array_size(json_object_get(document, "phases")) > 0;
-}
-
-/* 1, 2 or 5 times a power of ten, at least VALUE. */
-static double round_up(double value)
-{
-    static const double steps[] = {1, 2, 5, 10};
-    double power = pow(10, floor(log10(value)));
-
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-        if (steps[i] * power >= value * 0.999)
-            return steps[i] * power;
-    return value;
 }
 
 static void measure(struct times *times, const json_t *document)
@@ -61,7 +48,7 @@ static void measure(struct times *times, const json_t *document)
     }
     if (times->end < 0.001)
         times->end = 0.001;
-    times->step = round_up(times->end / TICKS);
+    times->step = nl_plot_round_up(times->end / TICKS);
     times->end = times->step * ceil(times->end / times->step);
 }
 
@@ -74,89 +61,90 @@ static size_t index_of(const struct times *times, const char *name)
     return i;
 }
 
-static void write_bar(struct nl_html *html, const struct times *times, const json_t *phase,
-                      double y)
+/* The lane of a phase, from above: the run's own, then the layers'. */
+static size_t lane_of(const json_t *document, const char *layer)
+{
+    size_t i = 0;
+
+    if (!layer)
+        return 0;
+    while (i < nl_page_layers(document) && strcmp(nl_page_layer_name(document, i), layer) != 0)
+        i++;
+    return i + 1;
+}
+
+/* A bar with its name, both the caller's to free. */
+static void add_bar(const struct times *times, struct nl_plot_series *bar, const json_t *phase)
 {
     const char *name = nl_dig_string(phase, "name", "?");
     double start = nl_dig_number(phase, "start_s", -1);
     double seconds = nl_dig_number(phase, "seconds", 0);
+    double lane = (double)lane_of(times->document, nl_dig_string(phase, "layer", NULL));
+    char *text = NULL;
 
-    if (start < 0 || seconds < 0 || start + seconds > times->end)
+    bar->kind = NL_PLOT_BOXES;
+    bar->colour = nl_colour_series(index_of(times, name));
+    if (start < 0 || seconds < 0 || start + seconds > times->end ||
+        lane > (double)nl_page_layers(times->document))
         return;
-    nl_html_open(html, "rect", NULL);
-    nl_page_colour(html, nl_colour_series(index_of(times, name)));
-    nl_html_attribute(html, "x", "%.3f%%", 100 * start / times->end);
-    nl_html_attribute(html, "width", "%.3f%%", fmax(100 * seconds / times->end, 0.15));
-    nl_html_attribute(html, "y", "%.1f", y);
-    nl_html_attribute(html, "height", "%.1f", BAR);
-    nl_html_attribute(html, "fill", "currentColor");
-    nl_html_open(html, "title", NULL);
-    nl_html_format(html, "%s: %.1f s, from %.1f s on%s", name, seconds, start,
-                   nl_dig_true(phase, "cut_short") ? "; cut short" : "");
-    nl_html_close(html);
-    nl_html_close(html);
+    nl_plot_add(bar, start, start + fmax(seconds, LEAST * times->end), lane + 0.18, lane + 0.82);
+    if (asprintf(&text, "%s: %.1f s, from %.1f s on%s", name, seconds, start,
+                 nl_dig_true(phase, "cut_short") ? "; cut short" : "") >= 0)
+        bar->name = text;
 }
 
-/* The bars of LAYER; NULL: of the run itself. */
-static void write_lane(struct nl_html *html, const struct times *times, const char *layer, double y)
+static char *lane_label(const json_t *document, size_t lane)
 {
-    double sum = nl_phase_seconds(times->document, NULL, layer);
-    cleanup_free char *label = NULL;
-    size_t i;
-    json_t *phase;
+    const char *layer = lane > 0 ? nl_page_layer_name(document, lane - 1) : NULL;
+    double sum = nl_phase_seconds(document, NULL, layer);
+    char *text = NULL;
 
-    if (asprintf(&label, "%s: %.1f s", layer ? layer : "the run itself", fmax(sum, 0)) >= 0)
-        nl_page_label(html, "0", y + 13, "start", "13", NL_COLOUR_TEXT, label);
-    json_array_foreach(json_object_get(times->document, "phases"), i, phase)
-    {
-        const char *of = nl_dig_string(phase, "layer", NULL);
-
-        if (i < BARS_MAX && (layer ? of && strcmp(of, layer) == 0 : !of))
-            write_bar(html, times, phase, y + 18);
-    }
-}
-
-static void write_axis(struct nl_html *html, const struct times *times, double height)
-{
-    int n = (int)lround(times->end / times->step);
-
-    for (int i = 0; i <= n; i++) {
-        double t = i * times->step;
-        bool last = i == n;
-        char x[32], text[32];
-
-        snprintf(x, sizeof(x), "%.3f%%", 100 * t / times->end);
-        snprintf(text, sizeof(text), "%g%s", t, last ? " s" : "");
-        nl_html_open(html, "line", NULL);
-        nl_page_colour(html, NL_COLOUR_RULE);
-        nl_html_attribute(html, "x1", "%s", x);
-        nl_html_attribute(html, "x2", "%s", x);
-        nl_html_attribute(html, "y1", "0");
-        nl_html_attribute(html, "y2", "%.1f", height);
-        nl_html_attribute(html, "stroke", "currentColor");
-        nl_html_close(html);
-        nl_page_label(html, x, height + 15,
-                      t <= 0 ? "start"
-                      : last ? "end"
-                             : "middle",
-                      "13", NL_COLOUR_QUIET, text);
-    }
+    return asprintf(&text, "%.20s  %.1f s", layer ? layer : "run", fmax(sum, 0)) < 0 ? NULL : text;
 }
 
 static void write_picture(const struct nl_page *page, const struct times *times)
 {
-    size_t n = nl_page_layers(page->document);
-    double height = LANE * (double)(n + 1) + 6;
+    size_t lanes = nl_page_layers(page->document) + 1;
+    struct nl_plot_series bars[BARS_MAX] = {0};
+    struct nl_plot_tick labels[NL_PAGE_LAYERS_MAX + 1];
+    struct nl_plot plots[2] = {{
+        .class = "wide",
+        .title = "Time line of the run",
+        .description = "A line of bars for each layer, a bar for each phase; the numbers are in "
+                       "the table below.",
+        .width = 1040,
+        .height = LANE * (double)lanes + 24,
+        .left = 84,
+        .right = 20,
+        .top = 2,
+        .bottom = 22,
+        .x = {.low = 0, .high = times->end, .grid = true, .step = times->step, .suffix = " s"},
+        .y = {.low = (double)lanes, .high = 0, .ticks = labels, .n_ticks = lanes},
+        .series = bars,
+    }};
+    cleanup_plots struct nl_plot_pictures *pictures = NULL;
+    size_t i;
+    json_t *phase;
 
-    nl_html_picture(page->html, "fluid", 0, height + 22, "Time line of the run",
-                    "A line of bars for each layer, a bar for each phase; the numbers are in the "
-                    "table below.");
-    write_axis(page->html, times, height);
-    write_lane(page->html, times, NULL, 0);
-    for (size_t i = 0; i < n; i++)
-        write_lane(page->html, times, nl_page_layer_name(page->document, i),
-                   LANE * (double)(i + 1));
-    nl_html_close(page->html);
+    json_array_foreach(json_object_get(page->document, "phases"), i, phase)
+    {
+        if (i < BARS_MAX)
+            add_bar(times, &bars[plots[0].n_series++], phase);
+    }
+    for (size_t k = 0; k < lanes; k++)
+        labels[k] = (struct nl_plot_tick){(double)k + 0.5, lane_label(page->document, k)};
+    plots[1] = plots[0];
+    plots[1].class = "narrow";
+    plots[1].width = 340;
+    pictures = nl_page_draw(page, plots, 2);
+    for (size_t k = 0; pictures && k < 2; k++)
+        nl_plots_write(page->html, pictures, k);
+    for (size_t k = 0; k < lanes; k++)
+        free((char *)labels[k].label);
+    for (size_t k = 0; k < BARS_MAX; k++) {
+        free(bars[k].values);
+        free((char *)bars[k].name);
+    }
 }
 
 static void write_legend(struct nl_html *html, const struct times *times)

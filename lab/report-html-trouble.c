@@ -82,10 +82,11 @@ void nl_page_failure(const struct nl_page *page)
     json_array_foreach(tail, i, line)
         fprintf(lines, "%s\n", json_is_string(line) ? json_string_value(line) : "");
     fclose(lines);
-    if (!*text)
-        return;
-    nl_html_leaf(html, "p", "note", "The last lines of its console:");
-    nl_html_pre(html, text, LINES_LIMIT);
+    if (*text) {
+        nl_html_leaf(html, "p", "note", "The last lines of its console:");
+        nl_html_pre(html, text, LINES_LIMIT);
+    }
+    nl_page_evidence(page);
 }
 
 static bool is_bad(const json_t *finding)

@@ -24,6 +24,7 @@ static const struct section {
     {"findings", "Findings", nl_page_has_findings, nl_page_findings},
     {"slowdown", "Slowdown", nl_page_has_slowdown, nl_page_slowdown},
     {"meter", "Meter", nl_page_has_meter, nl_page_meter},
+    {"profile", "Profile", nl_page_has_profiles, nl_page_profiles},
     {"time", "Time", nl_page_has_time, nl_page_time},
     {"commands", "Commands", nl_page_has_commands, nl_page_commands},
     {"logs", "Logs", nl_page_has_logs, nl_page_logs},
@@ -152,8 +153,9 @@ static void write_contents(const struct nl_page *page)
 
 char *nl_report_html_text(const json_t *document)
 {
+    cleanup_error struct nl_error *missing = NULL;
     cleanup_free char *title = NULL;
-    struct nl_page page = {.document = document};
+    struct nl_page page = {.document = document, .missing = &missing};
 
     if (asprintf(&title, "%s: %s - nestlab", nl_verdict_word(document),
                  nl_dig_string(document, "scenario.name", "unnamed")) < 0)

@@ -8,6 +8,7 @@
 #define NL_REPORT_HTML_H
 
 #include "html.h"
+#include "plot.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -18,6 +19,7 @@
 struct nl_page {
     struct nl_html *html;
     const json_t *document;
+    struct nl_error **missing; /* why there are no plots: gnuplot is not tried again */
 };
 
 void nl_page_diagnosis(const struct nl_page *page);
@@ -38,10 +40,29 @@ bool nl_page_has_time(const json_t *document);
 
 void nl_page_slowdown(const struct nl_page *page);
 bool nl_page_has_slowdown(const json_t *document);
-void nl_page_ratios(const struct nl_page *page); /* within it: the picture */
+void nl_page_ratios(const struct nl_page *page);  /* within it: the picture */
+void nl_page_samples(const struct nl_page *page); /* within it: how the samples are distributed */
 
 void nl_page_meter(const struct nl_page *page);
 bool nl_page_has_meter(const json_t *document);
+void nl_page_meter_shares(const struct nl_page *page); /* within it: pictures */
+void nl_page_meter_entries(const struct nl_page *page);
+
+/* What a benchmark of that layer was metered as; FIRST: no other layer of it came before. */
+typedef void nl_page_visit(const struct nl_page *page, const json_t *metered, size_t layer,
+                           bool first, void *data);
+
+/* For every metered benchmark that has a result, all layers of one together, in the order in which
+   they first come. */
+void nl_page_each_metered(const struct nl_page *page, nl_page_visit *visit, void *data);
+
+/* How many instructions of one operation the layer executed. */
+double nl_page_instructions(const json_t *metered, size_t layer);
+
+void nl_page_profiles(const struct nl_page *page);
+bool nl_page_has_profiles(const json_t *document);
+
+void nl_page_evidence(const struct nl_page *page); /* within the failure */
 
 void nl_page_commands(const struct nl_page *page);
 bool nl_page_has_commands(const json_t *document);
@@ -61,6 +82,15 @@ void nl_page_number(char text[32], double value);
 
 /* A square of a series' colour, for legends. */
 void nl_page_swatch(struct nl_html *html, size_t series);
+
+/* Draw PLOTS, or write that they are missing and return NULL. */
+struct nl_plot_pictures *nl_page_draw(const struct nl_page *page, const struct nl_plot *plots,
+                                      size_t n);
+
+/* A plot of ROWS rows, each HEIGHT pixels high, in as many columns side by side as make them short.
+   In PLOT, row I is from I to I + 1 on the y axis. */
+void nl_page_rows(const struct nl_page *page, const struct nl_plot *plot, size_t rows,
+                  double height);
 
 /* Fill and stroke of a shape in colour COLOUR (enum nl_colour): the attribute for servers that
    forbid style sheets, the class for all others. To be called right after nl_html_open(). */

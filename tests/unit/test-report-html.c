@@ -16,9 +16,11 @@
 #include <libxml/parser.h>
 #include <libxml/xpath.h>
 #include <libxml/xpathInternals.h>
+#include <math.h>
 #include <string.h>
 
 #define FIXTURES NL_SOURCE "/tests/fixtures/"
+#define METER "//h:section[@id = 'meter']"
 
 static json_t *fixture(const char *name)
 {
@@ -43,20 +45,36 @@ static xmlDocPtr parse(const json_t *document)
 }
 
 /* EXPRESSION with "h:" for HTML and "s:" for SVG elements. */
-static double number(xmlDocPtr xml, const char *expression)
+static xmlXPathObjectPtr evaluate(xmlDocPtr xml, const char *expression)
 {
     xmlXPathContextPtr context = xmlXPathNewContext(xml);
     xmlXPathObjectPtr object;
-    double value;
 
     xmlXPathRegisterNs(context, BAD_CAST "h", BAD_CAST "http://www.w3.org/1999/xhtml");
     xmlXPathRegisterNs(context, BAD_CAST "s", BAD_CAST "http://www.w3.org/2000/svg");
     object = xmlXPathEval(BAD_CAST expression, context);
     assert_non_null(object);
-    value = xmlXPathCastToNumber(object);
-    xmlXPathFreeObject(object);
     xmlXPathFreeContext(context);
+    return object;
+}
+
+static double number(xmlDocPtr xml, const char *expression)
+{
+    xmlXPathObjectPtr object = evaluate(xml, expression);
+    double value = xmlXPathCastToNumber(object);
+
+    xmlXPathFreeObject(object);
     return value;
+}
+
+/* The caller's. */
+static char *string(xmlDocPtr xml, const char *expression)
+{
+    xmlXPathObjectPtr object = evaluate(xml, expression);
+    xmlChar *value = xmlXPathCastToString(object);
+
+    xmlXPathFreeObject(object);
+    return (char *)value;
 }
 
 static void assert_count(xmlDocPtr xml, const char *expression, int wanted)
@@ -68,6 +86,21 @@ static void assert_count(xmlDocPtr xml, const char *expression, int wanted)
     n = (int)number(xml, counted);
     if (n != wanted)
         fail_msg("%s: %d, wanted %d", expression, n, wanted);
+}
+
+/* One of the x coordinates of the shape at EXPRESSION is X. */
+static void assert_near(xmlDocPtr xml, const char *expression, double x)
+{
+    char attribute[512];
+    cleanup_free char *text = NULL;
+
+    snprintf(attribute, sizeof(attribute), "%s/@points | %s/@d", expression, expression);
+    text = string(xml, attribute);
+    for (char *s = text; (s = strpbrk(s, "0123456789")); s += strcspn(s, " ")) {
+        if (fabs(strtod(s, &s) - x) < 0.6)
+            return;
+    }
+    fail_msg("%s: %s has no %g", expression, text, x);
 }
 
 /* Nothing that runs, nothing from elsewhere, no style but the one that the policy allows. */
@@ -167,12 +200,16 @@ static void test_time_line(void **state)
     xmlDocPtr xml = parse(document);
 
     (void)state;
-    /* The axis ends at 6 s. */
-    assert_count(xml, "//s:rect[@x = '33.333%' and @width = '66.667%' and s:title]", 1);
+    /* The axis ends at 6 s, and is from 84 to 1020 or from 84 to 320 pixels: 2 s and 6 s. */
+    assert_count(xml, "//s:svg[@class = 'wide']/s:g[s:title = 'boot: 4.0 s, from 2.0 s on']", 1);
+    assert_near(xml, "//s:svg[@class = 'wide']//s:polygon", 396);
+    assert_near(xml, "//s:svg[@class = 'wide']//s:polygon", 1020);
+    assert_near(xml, "//s:svg[@class = 'narrow']//s:polygon", 162.7);
+    assert_count(xml, "//s:svg[@class = 'narrow']/s:text[. = 'L0  4.0 s']", 1);
     xmlFreeDoc(xml);
 }
 
-/* On an axis from 1 to 1000, 10 is a third of the way; an unstable dot is hollow. */
+/* On an axis from 1 to 1000 between 118 and 326 pixels, 10 is at 187; an unstable dot is hollow. */
 static void test_ratios(void **state)
 {
     cleanup_json json_t *document = json_pack(
@@ -182,8 +219,11 @@ static void test_ratios(void **state)
     xmlDocPtr xml = parse(document);
 
     (void)state;
-    assert_count(xml, "//s:line[@x1 = '36.00%' and @x2 = '98.00%' and @y1 = @y2]", 1);
-    assert_count(xml, "//s:circle[@cx = '56.67%' and @fill = 'none']", 1);
+    assert_near(xml, "//s:path[@class = 'colour-4']", 118);
+    assert_near(xml, "//s:path[@class = 'colour-4']", 326);
+    assert_count(xml, "//s:circle[@class = 'colour-4 hollow' and @fill = 'none']", 1);
+    assert_int_equal(number(xml, "//s:circle/@cx"), 187);
+    assert_count(xml, "//s:text[. = 'cpuid']", 1);
     assert_count(xml, "//s:text[. = '1\u00d7']", 1);
     assert_count(xml, "//s:text[. = '1000\u00d7']", 1);
     xmlFreeDoc(xml);
@@ -228,9 +268,17 @@ static void test_meter(void **state)
     assert_dead(xml);
     assert_accessible(xml);
     assert_count(xml, "//h:section[@id = 'meter']/h:section", 2);
-    /* Three quarters are L0's. */
-    assert_count(xml, "//s:svg[@class = 'share']/s:rect[@x = '0.00' and @width = '120.00']", 1);
-    assert_count(xml, "//s:svg[@class = 'share']/s:rect[@x = '120.00' and @width = '40.00']", 1);
+    /* Of the bar from 142 to 288 pixels three quarters are L0's. */
+    assert_count(xml, METER "//s:polygon", 2);
+    assert_near(xml, METER "//s:polygon[@class = 'colour-3']", 142);
+    assert_near(xml, METER "//s:polygon[@class = 'colour-3']", 251.5);
+    assert_near(xml, METER "//s:polygon[@class = 'colour-4']", 251.5);
+    assert_near(xml, METER "//s:polygon[@class = 'colour-4']", 288);
+    assert_count(xml, METER "//s:text[. = 'cpuid L2']", 1);
+    assert_count(xml, METER "//s:text[. = '4.0 k']", 1);
+    /* L0 entered guests 8 times: on an axis from 0.8 to 10 between 118 and 326 pixels. */
+    assert_count(xml, METER "//s:circle", 1);
+    assert_int_equal(number(xml, METER "//s:circle[@class = 'colour-5']/@cx"), 307);
     /* L2->L1 is the third of L1->L0, L2->L0, L2->L1, after name and layer. */
     assert_count(xml, "//h:section[@id = 'meter']/h:section[2]//h:tr[h:td[4] = '3']", 2);
     xmlFreeDoc(xml);
