@@ -63,7 +63,10 @@
 #define NL_PROTOCOL_SHELL_PORT "org.nestlab.shell"
 
 /* On the shell port a connection starts with one line {"rows": N, "columns": N, "term": "..."};
-   the rest is the raw terminal. The shell's end is marked by the byte sequence below. */
-#define NL_PROTOCOL_SHELL_END "\033]nestlab;end\a"
+   the rest is the raw terminal, with marks in it (agents/shell-mark.h): "size;ROWS;COLUMNS" to the
+   guest when the window changes, "end;STATUS" from it when the shell has ended, with its exit
+   status, or 128 and the signal that ended it. */
+#define NL_PROTOCOL_SHELL_SIZE "size;%d;%d"
+#define NL_PROTOCOL_SHELL_END "end;%d"
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "port.h"
 #include "protocol.h"
+#include "shell-mark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,7 @@
 #define PORT_WAIT_MS 30000
 #define PORT_RECHECK_MS 5000
 #define END_DEADLINE_MS 5000
+#define WINDOW_MAX 1000 /* rows or columns */
 
 /* Bytes on their way in one direction. */
 struct flow {
@@ -32,7 +34,9 @@ struct terminal {
     struct agent_port port;
     int master;  /* -1: no shell */
     int signals; /* SIGCHLD */
-    pid_t shell;
+    pid_t shell; /* 0: it has ended */
+    int status;  /* ... with that, as waitpid() tells it */
+    struct shell_mark typed;
     struct flow in, out;
 };
 
@@ -57,7 +61,7 @@ int agent_shell_parse(const char *line, size_t length, struct winsize *window, c
         return -1;
     for (size_t i = 0; i < 2; i++) {
         json_int_t n = json_integer_value(json_object_get(object, sides[i].key));
-        values[i] = (unsigned short)(n >= 1 && n <= 1000 ? n : sides[i].otherwise);
+        values[i] = (unsigned short)(n >= 1 && n <= WINDOW_MAX ? n : sides[i].otherwise);
     }
     *window = (struct winsize){.ws_row = values[0], .ws_col = values[1]};
     const char *name = json_string_value(json_object_get(object, "term"));
@@ -130,11 +134,51 @@ static void give(int to, struct flow *flow)
     memmove(flow->bytes, flow->bytes + n, flow->length);
 }
 
+/* "size;24;80": the window has changed. */
+static void take_mark(struct terminal *terminal, const char *words)
+{
+    struct winsize window = {0};
+    int rows, columns, length = 0;
+
+    if (sscanf(words, NL_PROTOCOL_SHELL_SIZE "%n", &rows, &columns, &length) != 2 ||
+        words[length] || rows < 1 || rows > WINDOW_MAX || columns < 1 || columns > WINDOW_MAX)
+        return;
+    window.ws_row = (unsigned short)rows;
+    window.ws_col = (unsigned short)columns;
+    ioctl(terminal->master, TIOCSWINSZ, &window);
+}
+
+static bool has_room(const struct flow *flow)
+{
+    return sizeof(flow->bytes) - flow->length > SHELL_MARK_MAX;
+}
+
+/* As take(), of what the user types: marks are taken out. */
+static bool take_typed(struct terminal *terminal)
+{
+    struct flow *in = &terminal->in;
+    char typed[sizeof(in->bytes)];
+    size_t room = sizeof(in->bytes) - in->length - SHELL_MARK_MAX;
+    ssize_t n = read(terminal->port.fd, typed, room);
+
+    for (ssize_t i = 0; i < n; i++) {
+        size_t length;
+        if (shell_mark_take(&terminal->typed, typed[i], in->bytes + in->length, &length))
+            take_mark(terminal, terminal->typed.held);
+        in->length += length;
+    }
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 static void send_end(struct terminal *terminal)
 {
     int64_t until = agent_now_ms() + END_DEADLINE_MS;
-    const char marker[] = NL_PROTOCOL_SHELL_END;
-    size_t left = sizeof(marker) - 1;
+    char marker[SHELL_MARK_MAX];
+    int status = WIFEXITED(terminal->status) ? WEXITSTATUS(terminal->status)
+                                             : 128 + WTERMSIG(terminal->status);
+    size_t left =
+        (size_t)snprintf(marker, sizeof(marker), SHELL_MARK_BEGIN NL_PROTOCOL_SHELL_END "%c",
+                         status, SHELL_MARK_END);
 
     while ((left > 0 || terminal->out.length > 0) && agent_now_ms() < until) {
         struct pollfd fd = {.fd = terminal->port.fd, .events = POLLOUT};
@@ -157,7 +201,7 @@ static bool relay(struct terminal *terminal)
     struct flow *in = &terminal->in, *out = &terminal->out;
 
     for (bool ended = false;;) {
-        bool room_in = in->length < sizeof(in->bytes), room_out = out->length < sizeof(out->bytes);
+        bool room_in = has_room(in), room_out = out->length < sizeof(out->bytes);
         struct pollfd port = {.fd = terminal->port.fd,
                               .events =
                                   (short)((room_in ? POLLIN : 0) | (out->length ? POLLOUT : 0))};
@@ -168,7 +212,7 @@ static bool relay(struct terminal *terminal)
 
         if (poll(fds, 3, ended ? 0 : -1) < 0)
             continue;
-        if (fds[0].revents & POLLHUP || (fds[0].revents & POLLIN && take(terminal->port.fd, in)))
+        if (fds[0].revents & POLLHUP || (fds[0].revents & POLLIN && take_typed(terminal)))
             return false;
         bool more = fds[1].revents & POLLIN;
         if (more ? take(terminal->master, out) : (fds[1].revents & (POLLHUP | POLLERR)) != 0)
@@ -181,7 +225,8 @@ static bool relay(struct terminal *terminal)
             return true;
         struct signalfd_siginfo info;
         while (fds[2].revents && read(terminal->signals, &info, sizeof(info)) > 0)
-            ended = waitpid(terminal->shell, NULL, WNOHANG) == terminal->shell || ended;
+            ended =
+                waitpid(terminal->shell, &terminal->status, WNOHANG) == terminal->shell || ended;
         if (ended)
             terminal->shell = 0;
     }
@@ -194,12 +239,12 @@ static void end_shell(struct terminal *terminal)
         return;
     kill(-terminal->shell, SIGHUP);
     for (int tries = 0; tries < 50; tries++) {
-        if (waitpid(terminal->shell, NULL, WNOHANG) != 0)
+        if (waitpid(terminal->shell, &terminal->status, WNOHANG) != 0)
             return;
         usleep(10000);
     }
     kill(-terminal->shell, SIGKILL);
-    waitpid(terminal->shell, NULL, 0);
+    waitpid(terminal->shell, &terminal->status, 0);
 }
 
 static void serve_one(struct terminal *terminal)
@@ -211,13 +256,15 @@ static void serve_one(struct terminal *terminal)
     if (read_line(terminal, line, sizeof(line), &length) < 0 ||
         agent_shell_parse(line, length, &window, term, sizeof(term)) < 0)
         return;
-    terminal->in.length = terminal->out.length = 0;
+    terminal->in.length = terminal->out.length = terminal->typed.n = 0;
+    terminal->status = 0;
     terminal->shell = forkpty(&terminal->master, NULL, NULL, &window);
     if (terminal->shell == 0)
         become_shell(term);
     if (terminal->shell < 0) {
         terminal->out.length = (size_t)snprintf(terminal->out.bytes, sizeof(terminal->out.bytes),
                                                 "no terminal: %s\r\n", strerror(errno));
+        terminal->status = 126 << 8; /* as a shell says that it cannot run something */
         send_end(terminal);
         return;
     }

@@ -196,8 +196,7 @@ static int by_agent(const struct shell_args *args, const json_t *run, int *exit_
         return show_reply(reply, exit_status, err);
     if (nl_terminal_present())
         fprintf(stderr, "nestlab: a shell in %s; Ctrl-] leaves\n", args->layer);
-    *exit_status = 0;
-    return nl_terminal_relay(fd, NL_RELAY_SHELL, err) < 0 ? -1 : 0;
+    return nl_terminal_relay(fd, NL_RELAY_SHELL, exit_status, err) < 0 ? -1 : 0;
 }
 
 static int shell(struct shell_args *args, int *exit_status, struct nl_error **err)
@@ -225,11 +224,10 @@ int nl_cmd_shell(int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "LN [COMMAND...]",
-        .doc =
-            "A shell in layer LN of a stack that is up, or COMMAND run there. On a terminal "
-            "Ctrl-] leaves.\v"
-            "The exit status is that of the shell or COMMAND (128 + N when signal N ended it), 0 "
-            "for a shell in a layer without sshd, or 2 or 3 as for every command of nestlab.",
+        .doc = "A shell in layer LN of a stack that is up, or COMMAND run there. On a terminal "
+               "Ctrl-] leaves.\v"
+               "The exit status is that of the shell or COMMAND (128 + N when signal N ended it), "
+               "or 2 or 3 as for every command of nestlab.",
     };
     struct shell_args args = {.timeout = TIMEOUT_S};
     cleanup_error struct nl_error *err = NULL;

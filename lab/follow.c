@@ -108,7 +108,11 @@ int nl_follow_plain(const struct nl_follow *follow, struct nl_error **err)
 
     for (;;) {
         /* What came before the end is there when the end is known: so once more after it. */
-        if (copy_new(follow->fd, STDOUT_FILENO) < 0)
+        int rc = copy_new(follow->fd, STDOUT_FILENO);
+
+        if (rc < 0 && errno == EPIPE)
+            nl_terminal_reader_left();
+        if (rc < 0)
             return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write to standard output");
         if (gone)
             return 0;
@@ -175,7 +179,7 @@ int nl_follow_terminal(const struct nl_follow *follow, int keeper, struct nl_err
         close(pair[1]);
         return nl_fail_errno(err, NL_EXIT_LAB, rc, "cannot start a thread");
     }
-    rc = nl_terminal_relay(pair[0], NL_RELAY_CONSOLE, err);
+    rc = nl_terminal_relay(pair[0], NL_RELAY_CONSOLE, NULL, err);
     shutdown(pair[0], SHUT_RDWR);
     pthread_join(thread, NULL);
     close(pair[0]);

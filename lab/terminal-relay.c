@@ -4,14 +4,15 @@
 #include "terminal.h"
 #include "deadline.h"
 #include "protocol.h"
+#include "shell-mark.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#define END_LENGTH (sizeof(NL_PROTOCOL_SHELL_END) - 1)
 #define SEND_S 10.0
 #define CTRL_D 0x04
 
@@ -20,8 +21,8 @@ struct relay {
     bool shell;
     bool terminal;
     bool input_ended;
-    char held[END_LENGTH]; /* the start of what may become the end mark */
-    size_t n_held;
+    struct shell_mark mark; /* ... of the shell's end */
+    int status;             /* its exit status */
 };
 
 static int send_in(struct relay *relay, const char *bytes, size_t length, struct nl_error **err)
@@ -65,23 +66,30 @@ static int send_header(struct relay *relay, struct nl_error **err)
     return send_in(relay, line, strlen(line), err);
 }
 
-/* Print what came, up to the end mark, which may come in pieces. 1: it came. */
+/* "end;3": the shell has ended. What a guest says that is no exit status is none. */
+static bool take_mark(struct relay *relay, const char *words)
+{
+    int status, length = 0;
+
+    if (sscanf(words, NL_PROTOCOL_SHELL_END "%n", &status, &length) != 1 || words[length])
+        return false;
+    relay->status = status >= 0 && status <= 255 ? status : 255;
+    return true;
+}
+
+/* Print what came, up to the mark of the shell's end. 1: it came. */
 static int show(struct relay *relay, const char *bytes, size_t length, struct nl_error **err)
 {
     if (!relay->shell)
         return nl_terminal_write(STDOUT_FILENO, bytes, length, err);
     for (size_t i = 0; i < length; i++) {
-        /* Its first byte occurs only once in it: a mismatch can only start over. */
-        if (bytes[i] != NL_PROTOCOL_SHELL_END[relay->n_held]) {
-            if (nl_terminal_write(STDOUT_FILENO, relay->held, relay->n_held, err) < 0)
-                return -1;
-            relay->n_held = 0;
-        }
-        if (bytes[i] == NL_PROTOCOL_SHELL_END[relay->n_held])
-            relay->held[relay->n_held++] = bytes[i];
-        else if (nl_terminal_write(STDOUT_FILENO, &bytes[i], 1, err) < 0)
+        char plain[SHELL_MARK_MAX];
+        size_t n;
+        bool marked = shell_mark_take(&relay->mark, bytes[i], plain, &n);
+
+        if (nl_terminal_write(STDOUT_FILENO, plain, n, err) < 0)
             return -1;
-        if (relay->n_held == END_LENGTH)
+        if (marked && take_mark(relay, relay->mark.held))
             return 1;
     }
     return 0;
@@ -98,7 +106,7 @@ static int from_guest(struct relay *relay, struct nl_error **err)
     if (n < 0 && errno != ECONNRESET)
         return nl_fail_errno(err, NL_EXIT_LAB, errno, "reading from the guest");
     if (n <= 0)
-        return nl_terminal_write(STDOUT_FILENO, relay->held, relay->n_held, err) < 0 ? -1 : 1;
+        return nl_terminal_write(STDOUT_FILENO, relay->mark.held, relay->mark.n, err) < 0 ? -1 : 1;
     return show(relay, buffer, (size_t)n, err);
 }
 
@@ -122,19 +130,35 @@ static int from_user(struct relay *relay, struct nl_error **err)
     return leave ? 1 : 0;
 }
 
+/* A console has no size that anybody could be told. */
+static int resize(struct relay *relay, struct nl_error **err)
+{
+    char mark[SHELL_MARK_MAX];
+    int rows, columns;
+    eventfd_t count;
+
+    if (eventfd_read(nl_terminal_resized_fd(), &count) < 0 || !relay->shell)
+        return 0;
+    nl_terminal_size(&rows, &columns);
+    snprintf(mark, sizeof(mark), SHELL_MARK_BEGIN NL_PROTOCOL_SHELL_SIZE "%c", rows, columns,
+             SHELL_MARK_END);
+    return send_in(relay, mark, strlen(mark), err);
+}
+
 static int run(struct relay *relay, struct nl_error **err)
 {
     for (;;) {
-        struct pollfd fds[3] = {
+        struct pollfd fds[4] = {
             {.fd = relay->fd, .events = POLLIN},
             {.fd = relay->input_ended ? -1 : STDIN_FILENO, .events = POLLIN},
             {.fd = nl_interrupt_fd(), .events = POLLIN},
+            {.fd = relay->terminal ? nl_terminal_resized_fd() : -1, .events = POLLIN},
         };
         int rc = 0;
 
         if (nl_interrupt_check(err) < 0)
             return -1;
-        if (poll(fds, 3, -1) < 0 && errno != EINTR)
+        if (poll(fds, 4, -1) < 0 && errno != EINTR)
             return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot wait");
         if (fds[0].revents)
             rc = from_guest(relay, err);
@@ -142,6 +166,8 @@ static int run(struct relay *relay, struct nl_error **err)
             return rc < 0 ? -1 : 0;
         if (fds[1].revents)
             rc = from_user(relay, err);
+        if (rc == 0 && fds[3].revents)
+            rc = resize(relay, err);
         if (rc != 0)
             return rc;
     }
@@ -154,12 +180,16 @@ static int run_raw(struct relay *relay, struct nl_error **err)
     return raw ? run(relay, err) : -1;
 }
 
-int nl_terminal_relay(int fd, enum nl_relay kind, struct nl_error **err)
+int nl_terminal_relay(int fd, enum nl_relay kind, int *exit_status, struct nl_error **err)
 {
     struct relay relay = {
         .fd = fd, .shell = kind == NL_RELAY_SHELL, .terminal = nl_terminal_present()};
+    int rc;
 
     if (relay.shell && send_header(&relay, err) < 0)
         return -1;
-    return run_raw(&relay, err);
+    rc = run_raw(&relay, err);
+    if (exit_status)
+        *exit_status = relay.status;
+    return rc;
 }

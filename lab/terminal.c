@@ -33,6 +33,19 @@ bool nl_terminal_present(void)
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
+void nl_terminal_reader_left(void)
+{
+    sigset_t pipe;
+
+    nl_terminal_restore();
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_UNBLOCK, &pipe, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+    abort();
+}
+
 int nl_terminal_write(int fd, const char *bytes, size_t length, struct nl_error **err)
 {
     while (length > 0) {
@@ -44,6 +57,8 @@ int nl_terminal_write(int fd, const char *bytes, size_t length, struct nl_error 
             length -= (size_t)n;
         } else if (errno == EAGAIN) {
             poll(&room, 1, LOOK_MS);
+        } else if (errno == EPIPE) {
+            nl_terminal_reader_left();
         } else if (errno != EINTR) {
             return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write to the terminal");
         }

@@ -19,8 +19,13 @@ bool nl_terminal_present(void);
 void nl_terminal_size(int *rows, int *columns);
 
 /* Write all of it to FD, one of this process's standard streams. One that takes nothing for the
-   moment (Ctrl-S) is waited for until an interrupt. */
+   moment (Ctrl-S) is waited for until an interrupt; a pipe that nobody reads any more ends the
+   process. */
 int nl_terminal_write(int fd, const char *bytes, size_t length, struct nl_error **err);
+
+/* Whoever reads standard output has left: end this process as that ends any other, by SIGPIPE,
+   which is ignored for sockets' sake. */
+void nl_terminal_reader_left(void) __attribute__((noreturn));
 
 /* Raw mode, until nl_terminal_restore(), exit(), or a signal: one that would kill the process
    restores first, SIGTSTP restores and raw mode is back on SIGCONT. Signals that the program
@@ -43,12 +48,13 @@ int nl_terminal_resized_fd(void);
 enum nl_relay {
     NL_RELAY_CONSOLE, /* plain bytes until the stream ends */
     NL_RELAY_SHELL,   /* the agent's shell port: starts with a line about this terminal, ends at
-                         NL_PROTOCOL_SHELL_END */
+                         the mark of its end */
 };
 
 /* Join standard input and output to FD (a socket) until its end, or until the user leaves with
    Ctrl-] on a terminal. Without a terminal the end of standard input ends a console at once, and is
-   sent to a shell as Ctrl-D. Returns 0 at the end of the stream or shell, 1 when the user left. */
-int nl_terminal_relay(int fd, enum nl_relay kind, struct nl_error **err);
+   sent to a shell as Ctrl-D. Returns 0 at the end of the stream or shell, 1 when the user left.
+   *EXIT_STATUS (may be NULL) is the shell's, 0 where it did not end. */
+int nl_terminal_relay(int fd, enum nl_relay kind, int *exit_status, struct nl_error **err);
 
 #endif

@@ -2,7 +2,7 @@
  * test-terminal.c - raw mode, how it ends, and the relay, in children that have a pty.
  */
 #include "deadline.h"
-#include "protocol.h"
+#include "shell-mark.h"
 #include "terminal.h"
 
 #include <errno.h>
@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #define LEFT 11
+#define END(status) SHELL_MARK_BEGIN "end;" status "\a"
 
 /* A child that relays between its pty and a socket. */
 struct child {
@@ -40,15 +41,15 @@ static struct child start(enum nl_relay kind)
     child.pid = forkpty(&child.pty, NULL, NULL, &size);
     assert_true(child.pid >= 0);
     if (child.pid == 0) {
-        int rc;
+        int rc, status = 0;
 
         /* As sshd and others leave it: the test must not depend on who runs it. */
         for (int i = 1; i < 32; i++)
             signal(i, SIG_DFL);
         close(pair[0]);
         setenv("TERM", "vt100", 1);
-        rc = nl_terminal_relay(pair[1], kind, NULL);
-        _exit(rc < 0 ? 99 : rc == 1 ? LEFT : 0);
+        rc = nl_terminal_relay(pair[1], kind, &status, NULL);
+        _exit(rc < 0 ? 99 : rc == 1 ? LEFT : status);
     }
     close(pair[1]);
     return child;
@@ -109,9 +110,9 @@ static void test_console_both_ways(void **state)
     char seen[4096];
 
     (void)state;
-    put(child.guest, "login: " NL_PROTOCOL_SHELL_END "+");
+    put(child.guest, "login: " END("7") "+");
     /* To a console the end mark means nothing. */
-    expect(child.pty, NL_PROTOCOL_SHELL_END "+", seen);
+    expect(child.pty, END("7") "+", seen);
     assert_true(is_raw(child.pty));
     put(child.pty, "root\r\x03");
     expect(child.guest, "root\r\x03", seen);
@@ -147,32 +148,79 @@ static void test_shell_header(void **state)
     assert_int_equal(json_integer_value(json_object_get(header, "rows")), 31);
     assert_int_equal(json_integer_value(json_object_get(header, "columns")), 71);
     assert_string_equal(json_string_value(json_object_get(header, "term")), "vt100");
-    put(child.guest, NL_PROTOCOL_SHELL_END);
+    put(child.guest, END("3"));
+    assert_int_equal(end(&child), 3);
+}
+
+/* The guest may say anything; only its word of an end is one. */
+static void test_marks_of_the_guest(void **state)
+{
+    static const struct {
+        const char *mark;
+        int status;
+    } known[] = {
+        {END("0"), 0},    {END("255"), 255},         {END("256"), 255},
+        {END("-1"), 255}, {END("99999999999"), 255},
+    };
+    static const char *const no_ends[] = {"end", "end;", "end;x", "end;3;4", "size;1;2", ""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        struct child child = start(NL_RELAY_SHELL);
+        char seen[4096];
+
+        expect(child.guest, "\n", seen);
+        for (size_t k = 0; k < sizeof(no_ends) / sizeof(no_ends[0]); k++) {
+            put(child.guest, SHELL_MARK_BEGIN);
+            put(child.guest, no_ends[k]);
+            put(child.guest, "\a");
+        }
+        put(child.guest, "shown");
+        expect(child.pty, "shown", seen);
+        assert_string_equal(seen, "shown");
+        put(child.guest, known[i].mark);
+        assert_int_equal(end(&child), known[i].status);
+    }
+}
+
+static void test_window_size(void **state)
+{
+    struct winsize size = {.ws_row = 50, .ws_col = 132};
+    struct child child = start(NL_RELAY_SHELL);
+    char seen[4096];
+
+    (void)state;
+    expect(child.guest, "\n", seen);
+    wait_for_mode(child.pty, true);
+    assert_int_equal(ioctl(child.pty, TIOCSWINSZ, &size), 0);
+    expect(child.guest, "\a", seen);
+    assert_string_equal(seen, SHELL_MARK_BEGIN "size;50;132\a");
+    put(child.guest, END("0"));
     assert_int_equal(end(&child), 0);
 }
 
 /* The end mark comes byte by byte, after starts of it that come to nothing. */
 static void test_shell_end_in_pieces(void **state)
 {
-    static const char mark[] = NL_PROTOCOL_SHELL_END;
+    static const char mark[] = END("5");
     struct child child = start(NL_RELAY_SHELL);
     char seen[4096];
 
     (void)state;
     expect(child.guest, "\n", seen);
-    put(child.guest, "a\033]nestlab;en");
+    put(child.guest, "a\xff]nestlab;en\n");
     usleep(50 * 1000);
-    put(child.guest, "Xb\033");
+    put(child.guest, "Xb\xff");
     usleep(50 * 1000);
-    put(child.guest, "\033[31mc\033]nestlab;\033]");
+    put(child.guest, "\xff\033[31mc\xff]nestlab\xff]");
     for (size_t i = 0; i < sizeof(mark) - 1; i++) {
         assert_int_equal(write(child.guest, &mark[i], 1), 1);
         usleep(5 * 1000);
     }
-    expect(child.pty, "c\033]nestlab;\033]", seen);
-    assert_string_equal(seen, "a\033]nestlab;enXb\033\033[31mc\033]nestlab;\033]");
+    expect(child.pty, "nestlab\xff]", seen);
+    assert_string_equal(seen, "a\xff]nestlab;en\nXb\xff\xff\033[31mc\xff]nestlab\xff]");
     wait_for_mode(child.pty, false);
-    assert_int_equal(end(&child), 0);
+    assert_int_equal(end(&child), 5);
 }
 
 static void test_held_bytes_are_shown_at_the_end(void **state)
@@ -182,10 +230,59 @@ static void test_held_bytes_are_shown_at_the_end(void **state)
 
     (void)state;
     expect(child.guest, "\n", seen);
-    put(child.guest, "x\033]nest");
+    put(child.guest, "x\xff]nest");
     shutdown(child.guest, SHUT_WR);
-    expect(child.pty, "x\033]nest", seen);
+    expect(child.pty, "x\xff]nest", seen);
     assert_int_equal(end(&child), 0);
+}
+
+/* A mark that has no end is no mark; what follows it is looked at anew. */
+static void test_endless_mark(void **state)
+{
+    struct shell_mark mark = {0};
+    char shown[512] = "";
+    size_t used = 0, marks = 0;
+    cleanup_free char *text = NULL;
+
+    (void)state;
+    assert_true(asprintf(&text, SHELL_MARK_BEGIN "%080d" END("1") "z", 7) > 0);
+    for (const char *at = text; *at; at++) {
+        size_t n;
+
+        if (shell_mark_take(&mark, *at, shown + used, &n)) {
+            assert_string_equal(mark.held, "end;1");
+            marks++;
+        }
+        used += n;
+    }
+    assert_int_equal(marks, 1);
+    assert_int_equal(used, strlen(text) - strlen(END("1")));
+    assert_memory_equal(shown, text, used - 1);
+    assert_int_equal(shown[used - 1], 'z');
+}
+
+/* As `nestlab shell L1 seq 1000000 | head -n 1`: no message, and no word of an error. */
+static void test_reader_left(void **state)
+{
+    static char text[1 << 20]; /* more than a pipe holds */
+    int out[2], status;
+    pid_t pid;
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    assert_int_equal(pipe(out), 0);
+    pid = fork();
+    if (pid == 0) {
+        signal(SIGPIPE, SIG_IGN);
+        close(out[0]);
+        _exit(nl_terminal_write(out[1], text, sizeof(text), NULL) < 0 ? 3 : 0);
+    }
+    close(out[1]);
+    assert_int_equal(read(out[0], text, 1), 1);
+    close(out[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGPIPE);
 }
 
 static void test_deadly_signals_restore(void **state)
@@ -289,13 +386,13 @@ static void test_without_a_terminal(void **state)
         dup2(in[0], STDIN_FILENO);
         dup2(out[1], STDOUT_FILENO);
         close(in[1]);
-        _exit(nl_terminal_relay(pair[1], NL_RELAY_SHELL, NULL) == 0 ? 0 : 1);
+        _exit(nl_terminal_relay(pair[1], NL_RELAY_SHELL, NULL, NULL) == 0 ? 0 : 1);
     }
     close(in[0]);
     put(in[1], "ls\x1d\n"); /* no terminal: no key leaves */
     close(in[1]);
     expect(pair[0], "ls\x1d\n\x04", seen);
-    put(pair[0], "bye" NL_PROTOCOL_SHELL_END);
+    put(pair[0], "bye" END("0"));
     expect(out[0], "bye", seen);
     assert_string_equal(seen, "bye");
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -312,8 +409,12 @@ int main(void)
         cmocka_unit_test(test_console_both_ways),
         cmocka_unit_test(test_leave_key),
         cmocka_unit_test(test_shell_header),
+        cmocka_unit_test(test_marks_of_the_guest),
+        cmocka_unit_test(test_window_size),
         cmocka_unit_test(test_shell_end_in_pieces),
         cmocka_unit_test(test_held_bytes_are_shown_at_the_end),
+        cmocka_unit_test(test_endless_mark),
+        cmocka_unit_test(test_reader_left),
         cmocka_unit_test(test_deadly_signals_restore),
         cmocka_unit_test(test_stop_and_continue),
         cmocka_unit_test(test_nothing_stays_behind),
