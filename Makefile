@@ -164,7 +164,8 @@ $(BUILD)/tests/fuzz/%.o: tests/fuzz/%.c
 	$(SAY) "  CC    $@"
 	$(Q)$(CC) $(COMMON) $(LAB_CFLAGS) $(CFLAGS) -MMD -MP -Ilab -Iagents -c -o $@ $<
 
-$(BUILD)/fuzz-agent: $(BUILD)/tests/fuzz/fuzz-agent.o \
+AGENT_FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz-agent*.c))
+$(AGENT_FUZZERS): $(BUILD)/fuzz-%: $(BUILD)/tests/fuzz/fuzz-%.o \
 		$(filter-out $(BUILD)/agents/main.o,$(AGENT_OBJ))
 	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ -ljansson -lm -lpthread
 
@@ -181,7 +182,7 @@ install: all ## install under DESTDIR/PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/nestlab/scenarios \
 		$(DESTDIR)$(PREFIX)/libexec/nestlab $(DESTDIR)$(PREFIX)/share/man/man1 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions \
-		$(DESTDIR)$(PREFIX)/share/doc/nestlab/docs
+		$(DESTDIR)$(PREFIX)/share/doc/nestlab/docs/commands
 	install -m 755 $(BUILD)/nestlab $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(BUILD)/nestlab-builder $(BUILD)/nestlab-agent \
 		$(DESTDIR)$(PREFIX)/libexec/nestlab/
@@ -193,6 +194,8 @@ install: all ## install under DESTDIR/PREFIX
 	install -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/nestlab/
 	install -m 644 $(wildcard docs/*.md docs/*.schema.json) \
 		$(DESTDIR)$(PREFIX)/share/doc/nestlab/docs/
+	install -m 644 $(wildcard docs/commands/*.md) \
+		$(DESTDIR)$(PREFIX)/share/doc/nestlab/docs/commands/
 
 clean: ## remove what was built here
 	rm -rf $(BUILD)

@@ -7,10 +7,12 @@
 #include "dig.h"
 #include "follow.h"
 #include "keeper-client.h"
+#include "rundir.h"
 #include "terminal.h"
 
 #include <argp.h>
 #include <errno.h>
+#include <sys/stat.h>
 
 #define KEEPER_S 3.0
 #define LINES_MAX 1000000
@@ -83,23 +85,65 @@ static int open_typing(const json_t *run, const char *layer)
     return -1;
 }
 
-static int follow(const struct nl_follow *following, const json_t *run, const char *layer,
-                  struct nl_error **err)
+/* What is followed, and why it has ended. */
+struct subject {
+    const json_t *run;
+    const char *layer;
+    bool stack_gone, layer_gone;
+};
+
+/* What the keeper says of the layer; one that does not answer says nothing. */
+static bool is_layer_gone(const struct subject *subject)
 {
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_json json_t *status = NULL;
+    cleanup_close int fd = -1;
+    size_t i;
+    json_t *layer;
+
+    if (nl_keeper_connect(nl_dig_string(subject->run, "path", ""), nl_deadline_in(KEEPER_S), &fd,
+                          &err) < 0 ||
+        nl_keeper_ask(fd, json_pack("{s:s}", "op", "status"), nl_deadline_in(KEEPER_S), &status,
+                      &err) < 0)
+        return false;
+    json_array_foreach(json_object_get(status, "layers"), i, layer)
+    {
+        if (nl_dig_is(layer, "name", subject->layer))
+            return nl_dig_is(layer, "state", "gone");
+    }
+    return false;
+}
+
+static bool has_ended(void *data)
+{
+    struct subject *subject = data;
+
+    subject->stack_gone = !nl_rundir_alive(nl_dig_string(subject->run, "id", ""));
+    if (!subject->stack_gone && nl_dig_true(subject->run, "state.kept"))
+        subject->layer_gone = is_layer_gone(subject);
+    return subject->stack_gone || subject->layer_gone;
+}
+
+static int follow(int fd, struct subject *subject, struct nl_error **err)
+{
+    const struct nl_follow following = {.fd = fd, .ended = has_ended, .data = subject};
+    const char *id = nl_dig_string(subject->run, "id", "");
     cleanup_close int keeper = -1;
     int rc;
 
     if (nl_interrupt_catch(err) < 0)
         return -1;
     if (nl_terminal_present()) {
-        fprintf(stderr, "nestlab: console of %s; Ctrl-] leaves\n", layer);
-        keeper = open_typing(run, layer);
-        rc = nl_follow_terminal(following, keeper, err);
+        fprintf(stderr, "nestlab: console of %s; Ctrl-] leaves\n", subject->layer);
+        keeper = open_typing(subject->run, subject->layer);
+        rc = nl_follow_terminal(&following, keeper, err);
     } else {
-        rc = nl_follow_plain(following, err);
+        rc = nl_follow_plain(&following, err);
     }
-    if (rc == 0)
-        fprintf(stderr, "nestlab: the stack %s is gone\n", following->id);
+    if (rc == 0 && subject->layer_gone)
+        fprintf(stderr, "nestlab: %s of the stack %s is gone\n", subject->layer, id);
+    else if (rc == 0)
+        fprintf(stderr, "nestlab: the stack %s is gone\n", id);
     else if (rc > 0)
         fputs("\nnestlab: left\n", stderr);
     return rc < 0 ? -1 : 0;
@@ -111,6 +155,7 @@ static int console(const struct console_args *args, struct nl_error **err)
     const json_t *layer = NULL;
     cleanup_close int fd = -1;
     const char *name, *file;
+    struct stat st;
 
     if (nl_choose_run(args->run, &run, err) < 0 ||
         nl_choose_layer(run, args->layer, &layer, err) < 0)
@@ -122,10 +167,9 @@ static int console(const struct console_args *args, struct nl_error **err)
                        nl_dig_true(layer, "local") ? ": it is this machine" : " yet");
     if (nl_follow_open(file, args->lines, &fd, err) < 0)
         return -1;
-    if (args->no_follow)
-        return 0;
-    return follow(&(struct nl_follow){.fd = fd, .id = nl_dig_string(run, "id", "")}, run, name,
-                  err);
+    if (fstat(fd, &st) == 0 && st.st_size == 0)
+        fprintf(stderr, "nestlab: %s has printed nothing on its console so far\n", name);
+    return args->no_follow ? 0 : follow(fd, &(struct subject){.run = run, .layer = name}, err);
 }
 
 int nl_cmd_console(int argc, char **argv)
@@ -136,7 +180,7 @@ int nl_cmd_console(int argc, char **argv)
         .args_doc = "LN",
         .doc = "Show the serial console of layer LN of a stack that is up or of a run in progress: "
                "its last lines, then what comes. On a terminal, what is typed goes into it when "
-               "the stack is kept, and Ctrl-] leaves.",
+               "the stack is kept, and Ctrl-] leaves. Ends when the layer or its stack is gone.",
     };
     struct console_args args = {.lines = 20};
     cleanup_error struct nl_error *err = NULL;

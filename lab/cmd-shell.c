@@ -191,7 +191,7 @@ static int by_agent(const struct shell_args *args, const json_t *run, int *exit_
     if (nl_keeper_connect(nl_dig_string(run, "path", ""), nl_deadline_in(KEEPER_S), &fd, err) < 0 ||
         nl_keeper_ask(fd, json_incref(request),
                       nl_deadline_in(argv ? args->timeout + OPEN_S : OPEN_S), &reply, err) < 0)
-        return -1;
+        return nl_hint(err, "`nestlab list` tells whether %s is still there", args->layer);
     if (argv)
         return show_reply(reply, exit_status, err);
     if (nl_terminal_present())

@@ -4,7 +4,6 @@
 #include "follow.h"
 #include "deadline.h"
 #include "guest-text.h"
-#include "rundir.h"
 #include "terminal.h"
 
 #include <errno.h>
@@ -16,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/* How often the file, and whether the run lives, are looked at. */
+/* How often the file, and whether its writer lives, are looked at. */
 #define LOOK_MS 100
 #define ALIVE_MS 1000
 #define TAIL_BYTES (256 * 1024)
@@ -92,13 +91,13 @@ static int copy_new(int file, int to)
     return 0;
 }
 
-/* Looks at the run only now and then. */
+/* Asks only now and then. */
 static bool is_gone(const struct nl_follow *follow, int64_t *looked)
 {
     if (nl_now_ms() - *looked < ALIVE_MS)
         return false;
     *looked = nl_now_ms();
-    return !nl_rundir_alive(follow->id);
+    return follow->ended(follow->data);
 }
 
 int nl_follow_plain(const struct nl_follow *follow, struct nl_error **err)

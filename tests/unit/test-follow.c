@@ -79,6 +79,11 @@ static void append(const char *name, const char *text)
     fclose(file);
 }
 
+static bool has_ended(void *data)
+{
+    return !nl_rundir_alive(data);
+}
+
 /* The follower, in a process of its own; its standard streams are the given ones. */
 static pid_t start_follower(const char *id, int in, int out, bool terminal, int keeper)
 {
@@ -88,7 +93,7 @@ static pid_t start_follower(const char *id, int in, int out, bool terminal, int 
     fflush(NULL);
     pid = fork();
     if (pid == 0) {
-        struct nl_follow follow = {.fd = -1, .id = id};
+        struct nl_follow follow = {.fd = -1, .ended = has_ended, .data = (void *)id};
         int rc;
 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
