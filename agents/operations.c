@@ -2,6 +2,7 @@
  * operations.c - the table of operations, and those that are small enough to live in it.
  */
 #include "bench.h"
+#include "clock.h"
 #include "dispatch.h"
 #include "exec.h"
 #include "facts.h"
@@ -95,6 +96,16 @@ static int op_benches(struct agent_context *context, const json_t *request, json
     return 0;
 }
 
+static int op_clock(struct agent_context *context, const json_t *request, json_t **result,
+                    struct agent_error *error)
+{
+    (void)context;
+    (void)request;
+    (void)error;
+    *result = agent_clock();
+    return 0;
+}
+
 static int op_exec(struct agent_context *context, const json_t *request, json_t **result,
                    struct agent_error *error)
 {
@@ -181,6 +192,7 @@ const struct agent_operation agent_operations[] = {
     {.name = "log", .run = op_log},
     {.name = "bench", .run = op_bench, .apart = true},
     {.name = "benches", .run = op_benches},
+    {.name = "clock", .run = op_clock},
     {.name = "exec", .run = op_exec, .apart = true},
     {.name = "put", .run = op_put, .apart = true},
     {.name = "get", .run = op_get, .apart = true},

@@ -30,12 +30,15 @@
  *   log        {"since": SEQ} -> {"records": [{"seq", "level" 0..7, "facility", "time_us",
  *              "text"}], "lost": N, "next": SEQ}     from /dev/kmsg; "lost" counts overwritten
  *              records; one reply is limited: go on from "next" until "records" is empty
- *   bench      {"name", "samples", "precision", "warmup", "budget_s", "deadline_s",
+ *   bench      {"name", "samples", "precision", "warmup", "budget_s", "deadline_s", "extra_exits",
  *              "guest": {"emulator", "firmware", "kernel", "initrd"}} -> see docs/document.md,
  *              "benchmarks"
  *              with "metered": true -> {"name", "version", "operations", "warmup", "short",
  *              "skipped"}: single operations between marks (agents/mark.h), not timed
  *   benches    {} -> {"benchmarks": [{"name", "unit", "about", "needs_vcpus", "needs_hypervisor"}]}
+ *   clock      {} -> {"source": "kvm-clock", "raw_ns": N, "tsc": N, "tsc_width": N,
+ *              "kernel_tsc_khz": N | null}   CLOCK_MONOTONIC_RAW was read when the TSC was between
+ *              "tsc" and "tsc" + "tsc_width"; the rate that the kernel takes the TSC to have
  *   exec       {"argv": [...], "directory", "environment": {...}, "timeout_s", "output_limit",
  *              "input"} -> {"exit": N | null, "signal": N | null, "timed_out": bool,
  *              "seconds", "stdout", "stderr", "truncated": bool}   (what is not UTF-8, and zero,

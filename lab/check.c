@@ -144,7 +144,8 @@ static const char *program_text(struct plan *plan, const json_t *rule)
 static int plan_rules(struct plan *plan, const json_t *document, const json_t *rules,
                       struct nl_error **err)
 {
-    int n = (int)json_array_size(nl_dig(document, "layers"));
+    const json_t *layers = nl_dig(document, "layers");
+    int n = (int)json_array_size(layers);
     const char *programs[RULES_MAX] = {NULL};
     size_t i;
     json_t *rule;
@@ -159,7 +160,7 @@ static int plan_rules(struct plan *plan, const json_t *document, const json_t *r
 
             if (nl_rule_applies(rule, layer, n - 1, &applies, err) < 0)
                 return nl_wrap(err, RULES);
-            if (applies)
+            if (applies && nl_rule_has_subject(rule, json_array_get(layers, (size_t)layer)))
                 plan_rule_at(plan, document, rule, programs[i], layer);
         }
     }

@@ -110,14 +110,10 @@ static const struct shape benchmark_exit_members[] = {
 static const struct shape benchmark_exit = {NULL, OBJECT, benchmark_exit_members, NULL, NULL};
 
 static const struct shape benchmark_members[] = {
-    {"name", STRING | NEEDED, NULL, NULL, NULL},
-    {"unit", STRING | NEEDED, NULL, NULL, NULL},
-    {"samples", ARRAY | NEEDED, NULL, &number, NULL},
-    {"skipped", STRING | NONE, NULL, NULL, NULL},
-    {"operations", NUMBER, NULL, NULL, NULL},
-    {"extra_exits", NUMBER, NULL, NULL, NULL},
-    {"exits", ARRAY, NULL, &benchmark_exit, NULL},
-    {0},
+    {"name", STRING | NEEDED, NULL, NULL, NULL},      {"unit", STRING | NEEDED, NULL, NULL, NULL},
+    {"samples", ARRAY | NEEDED, NULL, &number, NULL}, {"skipped", STRING | NONE, NULL, NULL, NULL},
+    {"operations", NUMBER, NULL, NULL, NULL},         {"extra_exits", NUMBER, NULL, NULL, NULL},
+    {"exits", ARRAY, NULL, &benchmark_exit, NULL},    {0},
 };
 static const struct shape benchmark = {NULL, OBJECT, benchmark_members, NULL, NULL};
 
@@ -173,6 +169,35 @@ static const struct shape metered_members[] = {
 };
 static const struct shape metered = {NULL, OBJECT, metered_members, NULL, NULL};
 
+static const struct shape rate[] = {
+    {"ppm", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"uncertainty_ppm", NUMBER | NEEDED, NULL, NULL, NULL},
+    {0},
+};
+
+static const struct shape frequency[] = {
+    {"hz", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"uncertainty_ppm", NUMBER | NEEDED, NULL, NULL, NULL},
+    {0},
+};
+
+static const struct shape clocks_below[] = {
+    {"clock", OBJECT | NONE, rate, NULL, NULL},
+    {"tsc", OBJECT | NONE, rate, NULL, NULL},
+    {"clock_by_tsc", OBJECT | NONE, rate, NULL, NULL},
+    {0},
+};
+
+static const struct shape clocks[] = {
+    {"source", STRING | NONE, NULL, NULL, NULL},
+    {"seconds", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"tsc", OBJECT | NONE, frequency, NULL, NULL},
+    {"kernel_tsc_hz", NUMBER | NONE, NULL, NULL, NULL},
+    {"tsc_to_clock", OBJECT | NONE, rate, NULL, NULL},
+    {"to_below", OBJECT | NONE, clocks_below, NULL, NULL},
+    {0},
+};
+
 static const struct shape layer_members[] = {
     {"name", STRING | NEEDED, NULL, NULL, NULL},
     {"index", NUMBER | NEEDED, NULL, NULL, NULL},
@@ -183,6 +208,7 @@ static const struct shape layer_members[] = {
     {"facts_after", OBJECT | NONE, NULL, NULL, NULL},
     {"log", OBJECT | NONE, log_members, NULL, NULL},
     {"exits", ARRAY, NULL, &exits, NULL},
+    {"clocks", OBJECT | NONE, clocks, NULL, NULL},
     {"benchmarks", ARRAY, NULL, &benchmark, NULL},
     {"metered", ARRAY, NULL, &metered, NULL},
     {"files", OBJECT, NULL, NULL, NULL},

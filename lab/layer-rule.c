@@ -59,6 +59,13 @@ int nl_rule_applies(const json_t *rule, int layer, int innermost, bool *applies,
                    nl_dig_string(rule, "name", "unnamed"), wanted);
 }
 
+bool nl_rule_has_subject(const json_t *rule, const json_t *at)
+{
+    const char *key = nl_dig_string(rule, "only_with", NULL);
+
+    return !key || nl_dig(at, key);
+}
+
 const char *nl_rule_unmet_need(const json_t *rule, const json_t *at)
 {
     size_t i;

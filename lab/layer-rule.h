@@ -26,6 +26,10 @@ void nl_rule_data_clear(struct nl_rule_data *data);
 int nl_rule_applies(const json_t *rule, int layer, int innermost, bool *applies,
                     struct nl_error **err);
 
+/* Does the layer's object AT hold what RULE is "only_with", if it names something? Without it there
+   is nothing to be right or wrong. */
+bool nl_rule_has_subject(const json_t *rule, const json_t *at);
+
 /* The first of RULE's "needs" that the layer's object AT lacks, or NULL. Borrowed from RULE. */
 const char *nl_rule_unmet_need(const json_t *rule, const json_t *at);
 

@@ -264,6 +264,7 @@ void nl_report_text(const json_t *document, FILE *out, bool colour)
     nl_text_document_findings(&to, document);
     nl_text_checks(&to, document);
     nl_text_slowdown(&to, document);
+    nl_text_clocks(&to, document);
     nl_text_exits(&to, document);
     nl_text_meter(&to, document);
     nl_text_profile(&to, document);

@@ -9,6 +9,7 @@
 #include "progress.h"
 #include "warm.h"
 #include "watch.h"
+#include "work-clocks.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -162,19 +163,14 @@ static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_err
     return 0;
 }
 
-int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err)
+/* Each at every layer before the next one. */
+static int run_benchmarks(struct nl_stack *stack, const json_t *names, size_t *results,
+                          struct nl_error **err)
 {
     const struct nl_benchmark_spec *spec = &stack->scenario->benchmarks;
-    cleanup_json json_t *names = NULL;
-    size_t results = 0;
     json_t *name;
     size_t i;
 
-    if (!spec->names)
-        return 0;
-    nl_progress_begin("benchmarks");
-    if (nl_work_names(stack, spec->names, &names, err) < 0)
-        return -1;
     json_array_foreach(names, i, name)
     {
         for (size_t l = 0; l < stack->n_layers; l++) {
@@ -182,9 +178,30 @@ int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err)
                 continue;
             if (run_benchmark(&stack->layers[l], json_string_value(name), err) < 0)
                 return -1;
-            results++;
+            ++*results;
         }
     }
+    return 0;
+}
+
+int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err)
+{
+    const struct nl_benchmark_spec *spec = &stack->scenario->benchmarks;
+    cleanup_free struct nl_clock_look *clocks = NULL;
+    cleanup_json json_t *names = NULL;
+    size_t results = 0;
+
+    if (!spec->names)
+        return 0;
+    nl_progress_begin("benchmarks");
+    clocks = nl_work_clocks_new(stack);
+    if (!clocks)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    if (nl_work_names(stack, spec->names, &names, err) < 0 ||
+        nl_work_clocks_look(stack, clocks, err) < 0 ||
+        run_benchmarks(stack, names, &results, err) < 0 ||
+        nl_work_clocks_end(stack, clocks, err) < 0)
+        return -1;
     nl_progress_end("%zu results", results);
     return 0;
 }

@@ -69,13 +69,29 @@ static void test_hello(void **state)
     assert_int_equal(json_integer_value(json_object_get(hello, "protocol")), NL_PROTOCOL_VERSION);
     assert_true(json_is_false(json_object_get(hello, "ready")));
     assert_true(json_is_true(json_object_get(json_object_get(hello, "services"), "sshd")));
-    assert_int_equal(json_array_size(json_object_get(hello, "operations")), 14);
+    assert_int_equal(json_array_size(json_object_get(hello, "operations")), 15);
+}
+
+/* Two readings: the clock goes on, and the TSC with it. */
+static void test_clock(void **state)
+{
+    cleanup_json json_t *first = answer("{\"id\": 1, \"op\": \"clock\"}");
+    cleanup_json json_t *second = answer("{\"id\": 2, \"op\": \"clock\"}");
+    static const char *const keys[] = {"raw_ns", "tsc"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        assert_true(json_integer_value(json_object_get(result(second), keys[i])) >
+                    json_integer_value(json_object_get(result(first), keys[i])));
+    assert_true(json_integer_value(json_object_get(result(first), "tsc_width")) > 0);
+    assert_non_null(json_object_get(result(first), "source"));
 }
 
 static void test_every_operation_is_found(void **state)
 {
-    static const char *const names[] = {"hello", "facts", "log", "bench",     "benches",  "symbols",
-                                        "exec",  "put",   "get", "heartbeat", "poweroff", "fault"};
+    static const char *const names[] = {"hello",    "facts", "log",  "bench", "benches",
+                                        "symbols",  "exec",  "put",  "get",   "heartbeat",
+                                        "poweroff", "fault", "clock"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -275,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_hello, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_every_operation_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ids, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_lines, set_up, tear_down),

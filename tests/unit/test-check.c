@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <math.h>
 #include <cmocka.h>
 
 #include "check-jq.h"
@@ -218,6 +219,40 @@ static void test_each_check_can_fail(void **state)
                          0);
         run_one(document, broken[i].check);
         assert_verdict(document, broken[i].check, broken[i].verdict);
+    }
+}
+
+/* A clock is judged only where times were measured, and only as far as it was bounded. */
+static void test_clock(void **state)
+{
+    static const struct {
+        double ppm;
+        double uncertainty;
+        const char *verdict;
+        const char *said;
+    } known[] = {
+        {-31, 400, "pass", "0 % slower, give or take 0.04 %, over 30 s"},
+        {21000, 1500, "pass", "2.1 % faster"},
+        {-30000, 400, "fail", "3 % slower"},
+        {500000, 30000, "skip", "not judged: 50 % faster, give or take 3 %"},
+        {NAN, 0, "skip", "too short a time"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        cleanup_json json_t *document = fixture("passed");
+        json_t *rate = isnan(known[i].ppm) ? json_null()
+                                           : json_pack("{s:f, s:f}", "ppm", known[i].ppm,
+                                                       "uncertainty_ppm", known[i].uncertainty);
+
+        json_object_set_new(at(document, "layers.1"), "clocks",
+                            json_pack("{s:s, s:f, s:{s:o}}", "source", "kvm-clock", "seconds", 30.2,
+                                      "to_below", "clock", rate));
+        run_one(document, "l1-clock");
+        assert_verdict(document, "l1-clock", known[i].verdict);
+        if (!strstr(nl_dig_string(find(document, "l1-clock"), "message", ""), known[i].said))
+            fail_msg("%s", nl_dig_string(find(document, "l1-clock"), "message", ""));
+        assert_null(find(document, "l2-clock"));
     }
 }
 
@@ -537,6 +572,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_passed),
         cmocka_unit_test(test_each_check_can_fail),
+        cmocka_unit_test(test_clock),
         cmocka_unit_test(test_nested_off),
         cmocka_unit_test(test_layers_that_are_not_there),
         cmocka_unit_test(test_intel),

@@ -1,0 +1,80 @@
+/*
+ * work-clocks.c - looks at the clocks of all layers: see work-clocks.h.
+ */
+#include "cleanup.h"
+#include "layer.h"
+#include "work-clocks.h"
+
+/* The closest of so many looks is kept: one takes three questions. */
+#define ROUNDS 3
+
+struct nl_clock_look *nl_work_clocks_new(const struct nl_stack *stack)
+{
+    return calloc(stack->n_layers, sizeof(struct nl_clock_look));
+}
+
+/* The clocks of the layer INDEX; -1 is where this runs. */
+static int read_clock(struct nl_stack *stack, int index, struct nl_clock *clock, json_t **reply,
+                      struct nl_error **err)
+{
+    cleanup_json json_t *answer = NULL;
+
+    if (index < 0) {
+        *clock = nl_clock_here();
+        return 0;
+    }
+    if (nl_layer_ask(&stack->layers[index], "clock", NULL, &answer, err) < 0 ||
+        nl_clock_parse(answer, clock, err) < 0)
+        return nl_wrap(err, "the clock of L%d", index);
+    if (reply) {
+        json_decref(*reply);
+        *reply = nl_steal(&answer);
+    }
+    return 0;
+}
+
+static int look_once(struct nl_stack *stack, int index, struct nl_clock_look *look, json_t **reply,
+                     struct nl_error **err)
+{
+    if (read_clock(stack, index - 1, &look->before, NULL, err) < 0 ||
+        read_clock(stack, index, &look->at, reply, err) < 0)
+        return -1;
+    return read_clock(stack, index - 1, &look->after, NULL, err);
+}
+
+static int look(struct nl_stack *stack, int index, struct nl_clock_look *closest, json_t **reply,
+                struct nl_error **err)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        struct nl_clock_look one;
+
+        if (look_once(stack, index, &one, reply, err) < 0)
+            return -1;
+        if (i == 0 || nl_clock_closer(&one, closest))
+            *closest = one;
+    }
+    return 0;
+}
+
+int nl_work_clocks_look(struct nl_stack *stack, struct nl_clock_look *looks, struct nl_error **err)
+{
+    for (size_t i = 0; i < stack->n_layers; i++)
+        if (look(stack, (int)i, &looks[i], NULL, err) < 0)
+            return -1;
+    return 0;
+}
+
+int nl_work_clocks_end(struct nl_stack *stack, const struct nl_clock_look *first,
+                       struct nl_error **err)
+{
+    for (size_t i = 0; i < stack->n_layers; i++) {
+        cleanup_json json_t *reply = NULL;
+        struct nl_clock_look last;
+
+        if (look(stack, (int)i, &last, &reply, err) < 0)
+            return -1;
+        nl_document_layer_set(stack->document, i, "clocks",
+                              nl_clocks_between(reply, &first[i], &last, !stack->layers[i].local));
+    }
+    return 0;
+}
