@@ -11,7 +11,8 @@ WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototy
 CFLAGS ?= -O2 -g
 COMMON := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -DNL_VERSION='"$(VERSION)"' \
 	-DNL_PREFIX='"$(PREFIX)"'
-LAB_LIBS := libvirt libvirt-qemu libssh libcrypto jansson libxml-2.0 libarchive libpcre2-8 libhs
+LAB_LIBS := libvirt libvirt-qemu libssh libcrypto jansson libxml-2.0 libarchive libpcre2-8 libhs \
+	sqlite3 zlib
 BUILDER_LIBS := libguestfs libssh libcrypto jansson libarchive
 # Expanded when first used, so that `make help` and `make deps` work before the packages are there;
 # then kept, since every compilation asks again.

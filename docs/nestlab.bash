@@ -3,7 +3,7 @@
 # Layers and ids come from `nestlab list --json`, by jq where it is installed; without it there are
 # the names L0 to L3 and no ids. tests/docs-check compares the options with what --help prints.
 
-_nestlab_commands="run up list shell console down doctor profile gc build validate report compare diagnose"
+_nestlab_commands="run up list shell console down doctor profile gc build validate report compare history diagnose"
 _nestlab_scenario_options="--l0 --depth --timeout --no-benchmarks --meter --kernel --modules
     --kernel-arg --deb --qemu --machine --cpu --memory --vcpus"
 _nestlab_common_options="--help --usage"
@@ -22,6 +22,7 @@ declare -gA _nestlab_options=(
     [validate]="--json $_nestlab_scenario_options"
     [report]="--text --html --junit --csv --check"
     [compare]="--with --fail-above --alpha --force --csv --json"
+    [history]="--benchmark --at --last --alpha --csv --document --json"
     [diagnose]="--json --rules --min-severity --explain --list-rules"
 )
 
@@ -100,7 +101,7 @@ _nestlab_value()
     --html) _filedir html ;;
     --junit) _filedir xml ;;
     --csv) _filedir csv ;;
-    --fail-above | --alpha) ;;
+    --fail-above | --alpha | --last | --benchmark | --document) ;;
     --rules) _filedir -d ;;
     --min-severity) mapfile -t COMPREPLY < <(compgen -W "ok harmless warning error" -- "$cur") ;;
     --explain) mapfile -t COMPREPLY < <(compgen -W "$(_nestlab_rules "$program")" -- "$cur") ;;
@@ -141,7 +142,8 @@ _nestlab_scan()
         --*=*) ;;
         --out | --store | --l0 | --depth | --timeout | --kernel | --modules | --kernel-arg | --deb | \
             --qemu | --machine | --cpu | --memory | --vcpus | --lines | --older-than | --html | --junit | --in | --at | \
-            --rules | --min-severity | --explain | --fail-above | --alpha | --csv) ((++i)) ;;
+            --rules | --min-severity | --explain | --fail-above | --alpha | --csv | --last | --benchmark | \
+            --document) ((++i)) ;;
         --*) ;;
         -[a-z]) [[ ${_nestlab_short_with_value[$command]-} != *"${word#-}"* ]] || ((++i)) ;;
         -?*) ;;
@@ -176,6 +178,7 @@ _nestlab()
     case $command in
     run | up | validate | report | compare) _filedir json ;;
     diagnose) _filedir ;;
+    history) if ((operands == 0)); then _filedir -d; else _filedir json; fi ;;
     profile) ((operands == 0)) || _filedir json ;;
     shell | console)
         ((operands == 0)) || return

@@ -18,6 +18,7 @@ int nl_cmd_run(int argc, char **argv);
 int nl_cmd_up(int argc, char **argv);
 int nl_cmd_report(int argc, char **argv);
 int nl_cmd_compare(int argc, char **argv);
+int nl_cmd_history(int argc, char **argv);
 int nl_cmd_diagnose(int argc, char **argv);
 int nl_cmd_list(int argc, char **argv);
 int nl_cmd_shell(int argc, char **argv);

@@ -252,3 +252,98 @@ void nl_comparable(const json_t *reference, const json_t *document, json_t *obst
         compare_benchmarks(&pair, "metered", name, mine, theirs);
     }
 }
+
+/* Put VALUE where PATH says, in objects that are made as needed. */
+static void put(json_t *root, const char *path, const json_t *value)
+{
+    const char *dot;
+
+    while (*(dot = strchrnul(path, '.'))) {
+        json_t *inner = json_object_getn(root, path, (size_t)(dot - path));
+
+        if (!inner) {
+            inner = json_object();
+            json_object_setn_new(root, path, (size_t)(dot - path), inner);
+        }
+        root = inner;
+        path = dot + 1;
+    }
+    json_object_set_new(root, path, json_deep_copy(value));
+}
+
+static void copy_points(const struct point *points, size_t n, const json_t *from, json_t *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        const json_t *value = nl_dig(from, points[i].path);
+
+        if (value)
+            put(to, points[i].path, value);
+    }
+}
+
+json_t *nl_comparable_excerpt(const json_t *document)
+{
+    static const struct point more[] = {
+        {"name", "", SUBJECT}, {"facts.modules", "", SUBJECT}, {"facts.command_line", "", SUBJECT}};
+    json_t *layers = json_array();
+    json_t *excerpt = json_pack("{s:{s:s}}", "run", "id", nl_dig_string(document, "run.id", "?"));
+    size_t i;
+    json_t *layer;
+
+    copy_points(run_points, N_OF(run_points), document, excerpt);
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
+    {
+        json_t *part = json_object();
+
+        copy_points(layer_points, N_OF(layer_points), layer, part);
+        copy_points(more, N_OF(more), layer, part);
+        json_array_append_new(layers, part);
+    }
+    json_object_set_new(excerpt, "layers", layers);
+    return excerpt;
+}
+
+static void add_terms(json_t *terms, const struct point *points, size_t n, bool times,
+                      const char *layer, const json_t *of)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (points[i].needs == SUBJECT || (points[i].needs == TIMES && !times))
+            continue;
+        json_array_append_new(terms,
+                              json_pack("{s:s, s:s?, s:o}", "what", points[i].what, "layer", layer,
+                                        "value", text_of(nl_dig(of, points[i].path))));
+    }
+}
+
+json_t *nl_comparable_terms(const json_t *document, bool times)
+{
+    json_t *terms = json_array();
+    size_t i;
+    json_t *layer;
+
+    add_terms(terms, run_points, N_OF(run_points), times, NULL, document);
+    json_array_foreach(json_object_get(document, "layers"), i, layer) add_terms(
+        terms, layer_points, N_OF(layer_points), times, nl_dig_string(layer, "name", "?"), layer);
+    return terms;
+}
+
+char *nl_comparable_benchmark(const json_t *benchmark)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < N_OF(benchmark_points); i++) {
+        cleanup_json json_t *value = text_of(nl_dig(benchmark, benchmark_points[i].path));
+
+        if (strcmp(benchmark_points[i].path, "unit") != 0 && json_is_string(value))
+            fprintf(out, "%s%s %s", ftell(out) > 0 ? ", " : "", benchmark_points[i].what,
+                    json_string_value(value));
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}

@@ -5,6 +5,7 @@
 #define NL_COMPARABLE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /* Compare DOCUMENT with REFERENCE and append what differs to OBSTACLES (figures of the two mean
    different things: another kind of L0, processor, number of vCPUs, clock, version or unit of a
@@ -14,5 +15,19 @@
    again. */
 void nl_comparable(const json_t *reference, const json_t *document, json_t *obstacles,
                    json_t *differences);
+
+/* What nl_comparable() looks at in DOCUMENT, but for benchmarks: a small document, to be kept in
+   its place. New reference. */
+json_t *nl_comparable_excerpt(const json_t *document);
+
+/* What must be equal for figures of two runs to mean the same, benchmarks aside: elements "what",
+   "layer" (or null), "value" (a text, or null: not known). TIMES: of times; else of counts, which
+   do not depend on this machine. Runs of equally many layers with equal terms have no obstacles
+   between them. New reference. */
+json_t *nl_comparable_terms(const json_t *document, bool times);
+
+/* The same of a benchmark, an element of "benchmarks" or "metered", and as one text; its unit is
+   left out. The caller's; NULL when out of memory. */
+char *nl_comparable_benchmark(const json_t *benchmark);
 
 #endif

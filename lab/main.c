@@ -27,6 +27,7 @@ static const struct command {
     {"validate", nl_cmd_validate, "check scenarios without booting anything"},
     {"report", nl_cmd_report, "report again from a run's document"},
     {"compare", nl_cmd_compare, "what changed between two runs, or two sets of runs"},
+    {"history", nl_cmd_history, "keep documents over time, and see what changed when"},
     {"diagnose", nl_cmd_diagnose, "say what is wrong, from logs and files of any machine"},
 };
 

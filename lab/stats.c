@@ -3,6 +3,7 @@
  */
 #include "stats.h"
 #include "cleanup.h"
+#include "random.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -95,16 +96,6 @@ struct nl_summary nl_summarize(const double *samples, size_t n)
     return summary;
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014): small, and the same everywhere. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
 /* The median of a resample of SORTED. Only the indices are drawn and counted: since SORTED is, the
    resample need not be. */
 static double resampled_median(const double *sorted, size_t n, unsigned *counts, uint64_t *state)
@@ -115,7 +106,7 @@ static double resampled_median(const double *sorted, size_t n, unsigned *counts,
 
     memset(counts, 0, n * sizeof(*counts));
     for (size_t draw = 0; draw < n; draw++)
-        counts[next_random(state) % n]++;
+        counts[nl_random(state) % n]++;
     for (; seen + counts[i] < (n + 1) / 2; i++)
         seen += counts[i];
     lower = sorted[i];

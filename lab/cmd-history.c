@@ -1,0 +1,229 @@
+/*
+ * cmd-history.c - `nestlab history`: keeps documents over time, and says what changed when.
+ */
+#include "cmd.h"
+#include "dig.h"
+#include "document-set.h"
+#include "document.h"
+#include "history-store.h"
+#include "history.h"
+#include "report.h"
+#include "save.h"
+
+#include <argp.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    KEY_JSON = 'j',
+    KEY_BENCHMARK = 0x100,
+    KEY_AT,
+    KEY_LAST,
+    KEY_ALPHA,
+    KEY_CSV,
+    KEY_DOCUMENT,
+};
+
+#define LAST_DEFAULT 200
+
+static const struct argp_option option_table[] = {
+    {"benchmark", KEY_BENCHMARK, "NAME", 0, "Only this benchmark or phase; may be repeated", 0},
+    {"at", KEY_AT, "LN", 0, "Only this layer", 0},
+    {"last", KEY_LAST, "N", 0, "Only the latest N runs (default: 200)", 0},
+    {"alpha", KEY_ALPHA, "P", 0,
+     "Chance that any series without a change is marked (default: 0.05)", 0},
+    {"csv", KEY_CSV, "FILE", 0, "Write a row for each figure of each run", 0},
+    {"document", KEY_DOCUMENT, "ID", 0, "Print the document of that run, as it was kept", 0},
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
+    {0},
+};
+
+struct options {
+    char **operands; /* DIR, then documents */
+    const char **names;
+    size_t n_names;
+    const char *at;
+    const char *document;
+    const char *csv;
+    size_t last;
+    double alpha;
+    bool json;
+};
+
+static double parse_number(struct argp_state *state, const char *option, const char *text,
+                           double low, double high)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end == text || *end || !(value >= low && value <= high))
+        argp_error(state, "%s %s: is no number from %g to %g", option, text, low, high);
+    return value;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case KEY_BENCHMARK:
+        options->names[options->n_names++] = arg;
+        return 0;
+    case KEY_AT:
+        options->at = arg;
+        return 0;
+    case KEY_LAST:
+        options->last = (size_t)parse_number(state, "--last", arg, 1, NL_HISTORY_RUNS_MAX);
+        return 0;
+    case KEY_ALPHA:
+        options->alpha = parse_number(state, "--alpha", arg, 1e-6, 0.5);
+        return 0;
+    case KEY_CSV:
+        options->csv = arg;
+        return 0;
+    case KEY_DOCUMENT:
+        options->document = arg;
+        return 0;
+    case KEY_JSON:
+        options->json = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        options->operands = state->argv + state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which folder? It keeps the history in " NL_HISTORY_FILE);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .options = option_table,
+    .parser = parse_option,
+    .args_doc = "DIR [DOCUMENT...]",
+    .doc = "Keep documents over time in DIR/" NL_HISTORY_FILE ", and show the trend of every "
+           "benchmark, count and phase by layer, with the runs at which it changed. Documents, or "
+           "folders of runs, are added; without any the history is shown.\v"
+           "Exit status: 0, or 2 if a document cannot be read, or DIR holds no history or not a "
+           "history of nestlab's.",
+};
+
+struct added {
+    size_t n;
+    size_t known;
+};
+
+static int add_document(struct nl_history_store *store, const char *path, struct added *added,
+                        struct nl_error **err)
+{
+    cleanup_json json_t *document = NULL;
+    bool new;
+
+    if (nl_document_load(path, &document, err) < 0)
+        return -1;
+    if (nl_history_add(store, document, &new, err) < 0)
+        return nl_wrap(err, "%s", path);
+    added->n += new;
+    added->known += !new;
+    return 0;
+}
+
+static int add_path(struct nl_history_store *store, const char *path, struct added *added,
+                    struct nl_error **err)
+{
+    cleanup_strv char **paths = NULL;
+    struct stat status;
+
+    if (strcmp(path, "-") == 0 || stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+        return add_document(store, path, added, err);
+    if (nl_document_paths(path, &paths, err) < 0)
+        return -1;
+    for (char **each = paths; *each; each++)
+        if (add_document(store, *each, added, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_all(struct nl_history_store *store, char **paths, struct nl_error **err)
+{
+    struct added added = {0};
+    int rc = 0;
+
+    for (char **path = paths; rc == 0 && *path; path++)
+        rc = add_path(store, *path, &added, err);
+    /* Also after a failure: what was added before it stays. */
+    printf("%zu added, %zu there already\n", added.n, added.known);
+    return rc;
+}
+
+static int print_document(struct nl_history_store *store, const char *id, struct nl_error **err)
+{
+    cleanup_json json_t *document = NULL;
+
+    if (nl_history_document(store, id, &document, err) < 0)
+        return -1;
+    json_dumpf(document, stdout, JSON_INDENT(1));
+    putchar('\n');
+    return 0;
+}
+
+static int write_file(char *text, const char *path, struct nl_error **err)
+{
+    cleanup_free char *owned = text;
+
+    if (!owned)
+        return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
+    return nl_save(path, owned, strlen(owned), err);
+}
+
+static int show(struct nl_history_store *store, const struct options *options,
+                struct nl_error **err)
+{
+    const struct nl_history_options history_options = {options->alpha, options->names, options->at};
+    cleanup_json json_t *loaded = NULL;
+    cleanup_json json_t *history = NULL;
+
+    if (nl_history_load(store, options->last, &loaded, err) < 0 ||
+        nl_history(loaded, &history_options, &history, err) < 0)
+        return -1;
+    if (options->csv && write_file(nl_history_csv(history), options->csv, err) < 0)
+        return -1;
+    if (options->json) {
+        json_dumpf(history, stdout, JSON_INDENT(1));
+        putchar('\n');
+    } else if (!options->csv) {
+        nl_history_text(history, stdout, nl_report_wants_colour(stdout));
+    }
+    return 0;
+}
+
+static int history(const struct options *options, struct nl_error **err)
+{
+    cleanup_history struct nl_history_store *store = NULL;
+    char **documents = options->operands + 1;
+
+    if (nl_history_open(options->operands[0], *documents, &store, err) < 0)
+        return -1;
+    if (*documents)
+        return add_all(store, documents, err);
+    if (options->document)
+        return print_document(store, options->document, err);
+    return show(store, options, err);
+}
+
+int nl_cmd_history(int argc, char **argv)
+{
+    cleanup_free const char **names = calloc((size_t)argc + 1, sizeof(*names));
+    cleanup_error struct nl_error *err = NULL;
+    struct options options = {.names = names, .last = LAST_DEFAULT, .alpha = 0.05};
+
+    if (!names)
+        return NL_EXIT_LAB;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+        return NL_EXIT_REQUEST;
+    if (history(&options, &err) == 0)
+        return NL_EXIT_PASSED;
+    nl_error_print(err);
+    return nl_error_status(err);
+}

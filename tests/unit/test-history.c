@@ -1,0 +1,412 @@
+/*
+ * test-history.c - trends over many runs: what changed is marked where it did, nothing is marked
+ * where nothing did, and runs that mean different things are kept apart.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "cmd.h"
+#include "dig.h"
+#include "history-runs.h"
+#include "history-store.h"
+#include "history.h"
+
+#include <argp.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define RUNS 30
+#define ARGS_MAX 6
+
+static char folder[] = "/tmp/nl-test-history-XXXXXX";
+static char database[64];
+static uint64_t seed = 1;
+
+static const struct run plain = {0, "6.1", "host", 1000, 0, 4};
+static const struct nl_history_options all = {0.05, NULL, NULL};
+
+/* A few per cent up or down. */
+static double scatter(void)
+{
+    return 1 + 0.05 * ((double)(nl_random(&seed) % 2001) / 1000 - 1);
+}
+
+static json_t *history_of(const struct run *runs, size_t n,
+                          const struct nl_history_options *options)
+{
+    cleanup_history struct nl_history_store *store = NULL;
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_json json_t *loaded = NULL;
+    json_t *history = NULL;
+
+    unlink(database);
+    if (nl_history_open(folder, true, &store, &err) < 0)
+        fail_msg("%s", nl_error_message(err));
+    for (size_t i = 0; i < n; i++) {
+        cleanup_json json_t *document = run_document(&runs[i], &seed);
+        bool added;
+
+        if (nl_history_add(store, document, &added, &err) < 0)
+            fail_msg("%s", nl_error_message(err));
+    }
+    if (nl_history_load(store, 1000, &loaded, &err) < 0 ||
+        nl_history(loaded, options, &history, &err) < 0)
+        fail_msg("%s", nl_error_message(err));
+    return history;
+}
+
+static void fill(struct run *runs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        runs[i] = plain;
+        runs[i].day = (int)i;
+        runs[i].cpuid *= scatter();
+        runs[i].create *= scatter();
+    }
+}
+
+static const json_t *find(const json_t *history, const char *kind, const char *layer, size_t lane)
+{
+    size_t i;
+    json_t *series;
+
+    json_array_foreach(json_object_get(history, "series"), i, series)
+    {
+        if (nl_dig_is(series, "kind", kind) && nl_dig_is(series, "layer", layer) &&
+            (size_t)nl_dig_integer(series, "lane", 0) == lane)
+            return series;
+    }
+    fail_msg("no %s at %s in lane %zu", kind, layer, lane);
+    return NULL;
+}
+
+static const json_t *only_change(const json_t *series)
+{
+    const json_t *changes = json_object_get(series, "changes");
+
+    assert_int_equal(json_array_size(changes), 1);
+    return json_array_get(changes, 0);
+}
+
+/* What the store would load: SERIES series over N runs, whose values are around 100 by chance. */
+static json_t *by_chance(size_t series, size_t n)
+{
+    json_t *runs = json_array(), *list = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(runs,
+                              json_pack("{s:o, s:s, s:{s:[]}}", "id", json_sprintf("run-%zu", i),
+                                        "started", "2026-11-30T10:15:00Z", "excerpt", "layers"));
+    for (size_t k = 0; k < series; k++) {
+        json_t *points = json_array();
+
+        for (size_t i = 0; i < n; i++)
+            json_array_append_new(points,
+                                  json_pack("{s:i, s:f}", "run", (int)i, "value", 100 * scatter()));
+        json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:s, s:s, s:o}", "kind", "time",
+                                              "name", json_sprintf("b-%zu", k), "layer", "L1",
+                                              "unit", "ns", "terms", "", "points", points));
+    }
+    return json_pack("{s:o, s:o}", "runs", runs, "series", list);
+}
+
+/* 200 histories of 20 series each: what differs from run to run by chance is no change, but in 5 %,
+   and with as many histories never would be too good. */
+static void test_nothing_changed(void **state)
+{
+    int alarms = 0;
+
+    (void)state;
+    for (int draw = 0; draw < 200; draw++) {
+        cleanup_json json_t *loaded = by_chance(20, RUNS);
+        cleanup_json json_t *history = NULL;
+
+        assert_int_equal(nl_history(loaded, &all, &history, NULL), 0);
+        assert_int_equal(nl_dig_integer(history, "sum.judged", 0), 20);
+        alarms += nl_dig_integer(history, "sum.changed", 0) > 0;
+    }
+    assert_in_range(alarms, 1, 18);
+}
+
+/* A new kernel in L1, with which cpuid takes a fifth longer, and a phase is quicker from then on.
+ */
+static void test_changed(void **state)
+{
+    struct run runs[RUNS];
+    cleanup_json json_t *history = NULL;
+    const json_t *change, *differs;
+
+    (void)state;
+    fill(runs, RUNS);
+    for (size_t i = 18; i < RUNS; i++) {
+        runs[i].kernel = "6.9";
+        runs[i].cpuid *= 1.2;
+        runs[i].create *= 0.5;
+    }
+    history = history_of(runs, RUNS, &all);
+    change = only_change(find(history, "time", "L1", 0));
+    assert_int_equal(nl_dig_integer(change, "point", 0), 18);
+    assert_int_equal(nl_dig_integer(change, "run", 0), 18);
+    assert_true(nl_dig_is(change, "verdict", "worse"));
+    assert_true(nl_dig_is(change, "how", "ranks"));
+    assert_true(nl_dig_number(change, "ratio", 0) > 1.15 &&
+                nl_dig_number(change, "ratio", 0) < 1.25);
+    assert_true(nl_dig_number(change, "p", 1) <= 0.05);
+    differs = json_object_get(change, "differs");
+    assert_int_equal(json_array_size(differs), 1);
+    assert_true(nl_dig_is(json_array_get(differs, 0), "what", "kernel"));
+    assert_true(nl_dig_is(json_array_get(differs, 0), "layer", "L1"));
+    assert_true(nl_dig_is(json_array_get(differs, 0), "reference", "6.1"));
+    change = only_change(find(history, "phase", "L1", 0));
+    assert_true(nl_dig_is(change, "verdict", "better"));
+    assert_int_equal(json_array_size(json_object_get(find(history, "time", "L0", 0), "changes")),
+                     0);
+    assert_int_equal(nl_dig_integer(history, "sum.worse", 0), 1);
+    assert_int_equal(nl_dig_integer(history, "sum.better", 0), 1);
+}
+
+/* A count that repeats needs no test: the first run that differs is marked. One that does not
+   repeat is tested like a time. */
+static void test_counts(void **state)
+{
+    struct run runs[RUNS];
+    cleanup_json json_t *steady = NULL;
+    cleanup_json json_t *restless = NULL;
+    const json_t *series, *change;
+
+    (void)state;
+    fill(runs, RUNS);
+    for (size_t i = 0; i < RUNS; i++)
+        runs[i].count = i < RUNS - 1 ? 3220 : 3226;
+    steady = history_of(runs, RUNS, &all);
+    change = only_change(find(steady, "instructions", "L1", 1));
+    assert_int_equal(nl_dig_integer(change, "point", 0), RUNS - 1);
+    assert_true(nl_dig_is(change, "how", "exact"));
+    assert_null(nl_dig(change, "p"));
+    assert_true(nl_dig_is(change, "verdict", "worse"));
+    series = find(steady, "vmruns", "L1", 1);
+    assert_true(nl_dig_is(series, "judged", "exact"));
+    assert_int_equal(json_array_size(json_object_get(series, "changes")), 0);
+    for (size_t i = 0; i < RUNS; i++)
+        runs[i].count = 3220 + (int)(nl_random(&seed) % 50);
+    restless = history_of(runs, RUNS, &all);
+    series = find(restless, "instructions", "L1", 1);
+    assert_true(nl_dig_is(series, "judged", "ranks"));
+    assert_int_equal(json_array_size(json_object_get(series, "changes")), 0);
+}
+
+/* Runs of another processor are no change, but a lane of their own, wherever they come in time;
+   their counts are the same. */
+static void test_lanes(void **state)
+{
+    struct run runs[RUNS];
+    cleanup_json json_t *history = NULL;
+    const json_t *lane, *apart;
+    size_t n = 0, i;
+    json_t *each;
+
+    (void)state;
+    fill(runs, RUNS);
+    for (i = 0; i < RUNS; i++) {
+        runs[i].count = 3220;
+        if (i % 3 == 1) {
+            runs[i].cpu = "faster";
+            runs[i].cpuid *= 0.3;
+        }
+    }
+    history = history_of(runs, RUNS, &all);
+    assert_int_equal(nl_dig_integer(history, "sum.changed", 9), 0);
+    json_array_foreach(json_object_get(history, "lanes"), i, each) n +=
+        nl_dig_is(each, "of", "times");
+    assert_int_equal(n, 2);
+    assert_int_equal(json_array_size(json_object_get(history, "lanes")), 3);
+    lane = json_array_get(json_object_get(history, "lanes"), 2);
+    assert_true(nl_dig_is(lane, "of", "times"));
+    assert_int_equal(nl_dig_integer(lane, "runs", 0), 10);
+    apart = json_array_get(json_object_get(lane, "apart"), 0);
+    assert_true(nl_dig_is(apart, "what", "this machine's processor"));
+    assert_true(nl_dig_is(apart, "other", "faster"));
+    assert_int_equal(json_array_size(json_object_get(find(history, "time", "L1", 0), "points")),
+                     20);
+    assert_int_equal(
+        json_array_size(json_object_get(find(history, "instructions", "L1", 1), "points")), RUNS);
+}
+
+static void test_few_runs(void **state)
+{
+    struct run runs[7];
+    cleanup_json json_t *history = NULL;
+
+    (void)state;
+    fill(runs, 7);
+    for (size_t i = 3; i < 7; i++)
+        runs[i].cpuid *= 10;
+    history = history_of(runs, 7, &all);
+    assert_true(nl_dig_is(find(history, "time", "L1", 0), "judged", "too few runs"));
+    assert_int_equal(nl_dig_integer(history, "sum.judged", 9), 0);
+}
+
+static void test_filters(void **state)
+{
+    static const char *const names[] = {"cpuid", NULL};
+    static const char *const nothing[] = {"no-such", NULL};
+    const struct nl_history_options one = {0.05, names, "L1"};
+    const struct nl_history_options none = {0.05, nothing, NULL};
+    cleanup_json json_t *history = history_of(&plain, 1, &one);
+    cleanup_json json_t *loaded = json_pack("{s:[{}], s:[]}", "runs", "series");
+    cleanup_error struct nl_error *err = NULL;
+    json_t *nobody = NULL;
+
+    (void)state;
+    assert_int_equal(json_array_size(json_object_get(history, "series")), 1);
+    assert_true(nl_history(loaded, &none, &nobody, &err) < 0);
+    assert_non_null(strstr(nl_error_message(err), "no-such"));
+    assert_non_null(nl_error_hint(err));
+}
+
+static void test_text_and_csv(void **state)
+{
+    struct run runs[RUNS];
+    cleanup_json json_t *history = NULL;
+    cleanup_free char *csv = NULL;
+    cleanup_free char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    (void)state;
+    fill(runs, RUNS);
+    for (size_t i = 26; i < RUNS; i++)
+        runs[i].cpuid *= 9;
+    runs[0].kernel = "\033[31mred";
+    history = history_of(runs, RUNS, &all);
+    nl_history_text(history, out, false);
+    fclose(out);
+    assert_non_null(strstr(text, "daily, L0 to L1: times of 30 runs"));
+    assert_non_null(strstr(text, " | "));
+    assert_non_null(strstr(text, "Changed with run-026, 01-27 10:15"));
+    assert_non_null(strstr(text, "worse  cpuid at L1: "));
+    assert_null(strchr(text, '\033'));
+    csv = nl_history_csv(history);
+    assert_non_null(strstr(csv, "lane,scenario,layers,metered,kind,name,layer,"));
+    assert_non_null(strstr(csv,
+                           "0,\"daily\",2,no,\"time\",\"cpuid\",\"L1\",\"ns\",\"version 1, clock "
+                           "CLOCK_MONOTONIC, clock source kvm-clock, vCPUs 1\",\"run-000\","
+                           "\"2026-01-01T10:15:00Z\",\"passed\","));
+    assert_non_null(strstr(csv, ",20,1,worse\r\n"));
+}
+
+/* In a child, since argp ends the process on a wrong request. */
+static int command(const char *const args[ARGS_MAX], const char *printed)
+{
+    char *argv[ARGS_MAX + 2] = {(char *)"nestlab history"};
+    char output[80], text[8192] = "";
+    int argc = 1, status;
+    pid_t pid;
+    FILE *file;
+
+    for (; argc <= ARGS_MAX && args[argc - 1]; argc++)
+        argv[argc] = (char *)args[argc - 1];
+    snprintf(output, sizeof(output), "%s/output", folder);
+    fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        int fd = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+        dup2(fd, 1);
+        dup2(fd, 2);
+        argp_err_exit_status = NL_EXIT_REQUEST; /* as main.c sets it */
+        exit(nl_cmd_history(argc, argv));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    file = fopen(output, "r");
+    assert_true(fread(text, 1, sizeof(text) - 1, file) > 0 || !*printed);
+    fclose(file);
+    unlink(output);
+    if (!strstr(text, printed))
+        fail_msg("\"%s\" is not in:\n%s", printed, text);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void test_command(void **state)
+{
+    static const struct {
+        const char *args[ARGS_MAX];
+        int status;
+        const char *printed;
+    } known[] = {
+        {{NULL}, 2, "which folder?"},
+        {{"h"}, 2, "cannot open h"},
+        {{".", "--last", "0"}, 2, "no number from 1"},
+        {{"h", "a.json"}, 0, "1 added, 0 there already"},
+        {{"h", "runs"}, 0, "1 added, 1 there already"},
+        {{"h", "broken.json"}, 2, "broken.json"},
+        {{"h", "/nonexistent.json"}, 2, "cannot open /nonexistent.json"},
+        {{"h"}, 0, "daily, L0 to L1: times of 2 runs"},
+        {{"h", "--at", "L1", "--benchmark", "cpuid"}, 0, "cpuid"},
+        {{"h", "--at", "L9"}, 2, "no run has figures of anything at L9"},
+        {{"h", "--csv", "out.csv"}, 0, ""},
+        {{"h", "--json"}, 0, "\"series\""},
+        {{"h", "--document", "run-001"}, 0, "\"run-001\""},
+        {{"h", "--document", "run-00"}, 2, "holds no run run-00"},
+        {{"h", "--csv", "/no/such/folder.csv"}, 3, "cannot make"},
+    };
+    cleanup_json json_t *a = run_document(&plain, &seed);
+    struct run later = plain;
+    cleanup_json json_t *b = NULL;
+
+    (void)state;
+    later.day = 1;
+    b = run_document(&later, &seed);
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(mkdir("runs", 0700), 0);
+    assert_int_equal(json_dump_file(a, "a.json", 0) + json_dump_file(a, "runs/a.json", 0) +
+                         json_dump_file(b, "runs/b.json", 0) +
+                         json_dump_file(json_object_get(b, "run"), "broken.json", 0),
+                     0);
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        int status = command(known[i].args, known[i].printed);
+
+        if (status != known[i].status)
+            fail_msg("%s %s: status %d", known[i].args[0], known[i].args[1], status);
+    }
+    assert_int_equal(unlink("a.json") + unlink("runs/a.json") + unlink("runs/b.json") +
+                         unlink("broken.json") + unlink("out.csv") + unlink("h/history.db"),
+                     0);
+    assert_int_equal(rmdir("runs") + rmdir("h"), 0);
+    assert_int_equal(chdir("/"), 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(database, sizeof(database), "%s/" NL_HISTORY_FILE, folder);
+    return 0;
+}
+
+/* Fails if something is left. */
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(database);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_changed), cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_counts),          cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_few_runs),        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_text_and_csv),    cmocka_unit_test(test_command),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
