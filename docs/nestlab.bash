@@ -21,7 +21,7 @@ declare -gA _nestlab_options=(
     [build]="--refresh --json --store"
     [validate]="--json $_nestlab_scenario_options"
     [report]="--text --html --junit --csv --check"
-    [compare]="--with --fail-above --alpha --force --csv --json"
+    [compare]="--with --fail-above --alpha --force --html --csv --json"
     [history]="--benchmark --at --last --alpha --csv --document --json"
     [diagnose]="--json --rules --min-severity --explain --list-rules"
 )

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { KEY_FORCE = 'f', KEY_JSON = 'j', KEY_WITH = 0x100, KEY_ABOVE, KEY_ALPHA, KEY_CSV };
+enum { KEY_FORCE = 'f', KEY_JSON = 'j', KEY_WITH = 0x100, KEY_ABOVE, KEY_ALPHA, KEY_CSV, KEY_HTML };
 
 static const struct argp_option option_table[] = {
     {"with", KEY_WITH, NULL, 0, "What follows is new; what came before is the base", 0},
@@ -20,6 +20,7 @@ static const struct argp_option option_table[] = {
     {"alpha", KEY_ALPHA, "P", 0,
      "Chance that anything in the table is called changed for nothing (default: 0.05)", 0},
     {"force", KEY_FORCE, NULL, 0, "Compare also what is not comparable, and list what differs", 0},
+    {"html", KEY_HTML, "FILE", 0, "Write an HTML page to look at", 0},
     {"csv", KEY_CSV, "FILE", 0, "Write the rows as comma-separated values", 0},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
     {0},
@@ -34,6 +35,7 @@ struct options {
     bool with;
     bool json;
     const char *csv;
+    const char *html;
 };
 
 static double parse_number(struct argp_state *state, const char *option, const char *text,
@@ -82,6 +84,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_CSV:
         options->csv = arg;
         return 0;
+    case KEY_HTML:
+        options->html = arg;
+        return 0;
     case KEY_JSON:
         options->json = true;
         return 0;
@@ -119,13 +124,14 @@ static int load(struct nl_document_set *set, const char *const *paths, size_t n,
     return 0;
 }
 
-static int write_csv(const json_t *comparison, const char *path, struct nl_error **err)
+/* TEXT is consumed. */
+static int write_file(char *text, const char *path, struct nl_error **err)
 {
-    cleanup_free char *text = nl_compare_csv(comparison);
+    cleanup_free char *owned = text;
 
-    if (!text)
+    if (!owned)
         return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
-    return nl_save(path, text, strlen(text), err);
+    return nl_save(path, owned, strlen(owned), err);
 }
 
 static int compare(const struct options *options, struct nl_error **err)
@@ -137,7 +143,8 @@ static int compare(const struct options *options, struct nl_error **err)
     if (load(&base, options->base, options->n_base, err) < 0 ||
         load(&new, options->new, options->n_new, err) < 0 ||
         nl_compare(&base, &new, &options->compare, &comparison, err) < 0 ||
-        (options->csv && write_csv(comparison, options->csv, err) < 0))
+        (options->csv && write_file(nl_compare_csv(comparison), options->csv, err) < 0) ||
+        (options->html && write_file(nl_compare_html(comparison), options->html, err) < 0))
         return -1;
     if (options->json) {
         json_dumpf(comparison, stdout, JSON_INDENT(1));

@@ -32,4 +32,7 @@ void nl_compare_text(const json_t *comparison, FILE *out, bool colour);
 /* Its rows as comma-separated values with a heading; the caller's, NULL when out of memory. */
 char *nl_compare_csv(const json_t *comparison);
 
+/* A page to look at, as report.html; the caller's, NULL when out of memory. */
+char *nl_compare_html(const json_t *comparison);
+
 #endif

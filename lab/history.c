@@ -199,8 +199,10 @@ static int find_changes(const json_t *runs, const json_t *list, double alpha, st
 {
     size_t n = json_array_size(list), i;
     struct series *all = calloc(n ? n : 1, sizeof(*all));
-    int rc = all ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
+    int rc = 0;
 
+    if (!all)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
     for (i = 0; rc == 0 && i < n; i++) {
         all[i].json = json_array_get(list, i);
         json_object_set_new(all[i].json, "changes", json_array());
@@ -215,7 +217,7 @@ static int find_changes(const json_t *runs, const json_t *list, double alpha, st
         rc = correct(all, n, err);
     if (rc == 0)
         judge_all(runs, all, n, alpha);
-    for (i = 0; all && i < n; i++)
+    for (i = 0; i < n; i++)
         free(all[i].numbers);
     free(all);
     return rc;

@@ -1,0 +1,425 @@
+/*
+ * compare-html.c - a comparison as a page to look at: see compare.h and html.h.
+ */
+#include "compare.h"
+#include "dig.h"
+#include "report-html.h"
+
+#include <string.h>
+
+#define ROWS_MAX 400 /* more are in the JSON */
+#define PLOT_ROWS_MAX 200
+#define LAYERS_MAX 4 /* of counts by layer: more columns than a page takes */
+#define DIFFERENCES_MAX 200
+#define RUNS_MAX 100
+#define ROW_HEIGHT 18.0
+#define TICKS_MAX 16
+
+/* What a log scale can show. */
+#define RATIO_MIN 1e-4
+#define RATIO_MAX 1e4
+
+static void write_head(const struct nl_page *page)
+{
+    const json_t *sum = nl_dig(page->document, "sum");
+    const json_t *above = nl_dig(page->document, "fail_above");
+    json_int_t failed = nl_dig_integer(sum, "failed", 0);
+    struct nl_html *html = page->html;
+
+    nl_html_open(html, "header",
+                 failed > 0 ? "verdict failed"
+                 : above    ? "verdict passed"
+                            : "verdict");
+    nl_html_open(html, "h1", NULL);
+    if (above)
+        nl_html_leaf(html, "strong", NULL, failed > 0 ? "FAILED" : "PASSED");
+    nl_html_text(html, above ? " Comparison" : "Comparison");
+    nl_html_close(html);
+    nl_html_open(html, "p", NULL);
+    nl_html_format(html,
+                   "%d worse, %d better, %d differ, %d unchanged as far as can be told, %d not "
+                   "judged.",
+                   (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0),
+                   (int)nl_dig_integer(sum, "differs", 0), (int)nl_dig_integer(sum, "unchanged", 0),
+                   (int)nl_dig_integer(sum, "not judged", 0));
+    nl_html_close(html);
+    if (above) {
+        nl_html_open(html, "p", NULL);
+        if (failed > 0)
+            nl_html_format(html, "%d got worse by more than %g %%.", (int)failed,
+                           json_number_value(above));
+        else
+            nl_html_format(html, "Nothing is known to have got worse by more than %g %%.",
+                           json_number_value(above));
+        nl_html_close(html);
+    }
+    nl_html_close(html);
+}
+
+static void write_side(const struct nl_page *page, const char *key)
+{
+    const json_t *runs = json_object_get(page->document, key);
+    struct nl_html *html = page->html;
+    size_t i;
+    json_t *run;
+
+    json_array_foreach(runs, i, run)
+    {
+        if (i >= RUNS_MAX)
+            break;
+        nl_html_open(html, "tr", i == 0 ? "first" : NULL);
+        nl_html_row_heading(html, key);
+        nl_html_cell(html, NULL, "%s", nl_dig_string(run, "id", "?"));
+        nl_html_cell(html, NULL, "%s", nl_dig_string(run, "started", ""));
+        nl_html_cell(html, NULL, "%s", nl_dig_string(run, "status", "not known"));
+        nl_html_cell(html, NULL, "%s", nl_dig_string(run, "path", ""));
+        nl_html_close(html);
+    }
+}
+
+static void write_runs(const struct nl_page *page)
+{
+    static const char *const headings[] = {"Side", "Run", "Started", "Status", "Document", NULL};
+
+    nl_html_table(page->html, "The runs that are compared", headings);
+    write_side(page, "base");
+    write_side(page, "new");
+    nl_html_table_end(page->html);
+}
+
+static void write_differences(const struct nl_page *page, const char *key, const char *caption)
+{
+    static const char *const headings[] = {"What", "At", "Base", "Other", "In run", NULL};
+    struct nl_html *html = page->html;
+    size_t i;
+    json_t *each;
+
+    nl_html_table(html, caption, headings);
+    json_array_foreach(json_object_get(page->document, key), i, each)
+    {
+        if (i >= DIFFERENCES_MAX)
+            break;
+        nl_html_open(html, "tr", NULL);
+        nl_html_row_heading(html, nl_dig_string(each, "what", "?"));
+        nl_html_cell(html, NULL, "%s", nl_dig_string(each, "layer", "run"));
+        nl_html_cell(html, NULL, "%s", nl_dig_string(each, "reference", "not known"));
+        nl_html_cell(html, NULL, "%s", nl_dig_string(each, "other", "not known"));
+        nl_html_cell(html, NULL, "%s", nl_dig_string(each, "run", "?"));
+        nl_html_close(html);
+    }
+    nl_html_table_end(html);
+}
+
+static void write_obstacles(const struct nl_page *page)
+{
+    write_differences(page, "not_comparable", "Figures of these runs mean different things");
+}
+
+static void write_subjects(const struct nl_page *page)
+{
+    write_differences(page, "differs", "What differs between the runs, the subject perhaps");
+}
+
+static const char *verdict_class(const json_t *row)
+{
+    if (nl_dig_is(row, "verdict", "worse"))
+        return "fail";
+    return nl_dig_is(row, "verdict", "better") ? "pass" : "skip";
+}
+
+static void verdict_cell(struct nl_html *html, const json_t *row)
+{
+    nl_html_cell(html, verdict_class(row), "%s%s", nl_dig_string(row, "verdict", ""),
+                 nl_dig_true(row, "failed") ? ", FAIL" : "");
+}
+
+static void number_cell(struct nl_html *html, const json_t *side)
+{
+    char text[32];
+
+    nl_page_number(text, nl_dig_number(side, "median", 0));
+    nl_html_cell(html, "number", "%s%s", text, nl_dig_true(side, "unstable") ? "~" : "");
+}
+
+static void time_row(struct nl_html *html, const json_t *row)
+{
+    nl_html_open(html, "tr", NULL);
+    nl_html_row_heading(html, nl_dig_string(row, "benchmark", "?"));
+    nl_html_cell(html, NULL, "%s", nl_dig_string(row, "layer", "?"));
+    nl_html_cell(html, NULL, "%s", nl_dig_string(row, "unit", ""));
+    number_cell(html, nl_dig(row, "base"));
+    number_cell(html, nl_dig(row, "new"));
+    if (nl_dig(row, "ratio") && nl_dig(row, "low") && nl_dig(row, "high"))
+        nl_html_cell(html, "number", "%.3f (%.3f to %.3f)", nl_dig_number(row, "ratio", 0),
+                     nl_dig_number(row, "low", 0), nl_dig_number(row, "high", 0));
+    else if (nl_dig(row, "ratio"))
+        nl_html_cell(html, "number", "%.3f", nl_dig_number(row, "ratio", 0));
+    else
+        nl_html_cell(html, "number", "%s", "");
+    nl_html_cell(html, "number", "%.2g", nl_dig_number(row, "p_holm", 1));
+    verdict_cell(html, row);
+    nl_html_close(html);
+}
+
+static bool can_be_shown(double value)
+{
+    return value >= RATIO_MIN && value <= RATIO_MAX;
+}
+
+/* The ratios of one plot: those that changed, those that did not, and the intervals of both. */
+struct ratios {
+    struct nl_plot_series unity, changed_intervals, intervals, changed, unchanged;
+};
+
+static void add_ratio(struct ratios *ratios, struct nl_plot_axis *axis, const json_t *row, double y)
+{
+    bool changed =
+        !nl_dig_is(row, "verdict", "unchanged") && !nl_dig_is(row, "verdict", "not judged");
+    double value = nl_dig_number(row, "ratio", 0);
+    double low = nl_dig_number(row, "low", 0), high = nl_dig_number(row, "high", 0);
+
+    if (!can_be_shown(value))
+        return;
+    nl_plot_add(changed ? &ratios->changed : &ratios->unchanged, value, y);
+    if (!can_be_shown(low) || !can_be_shown(high))
+        low = high = value;
+    else
+        nl_plot_add(changed ? &ratios->changed_intervals : &ratios->intervals, low, high, y);
+    axis->low = fmin(axis->low, low);
+    axis->high = fmax(axis->high, high);
+}
+
+/* Equal factors apart, with 1 among them, so many that their labels have room. */
+static size_t make_ticks(const struct nl_plot_axis *axis, struct nl_plot_tick *ticks,
+                         char labels[TICKS_MAX][16])
+{
+    static const double factors[] = {1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10, 100};
+    double span = log(axis->high / axis->low);
+    size_t n = 0, chosen = 0;
+    int first, last;
+
+    while (chosen + 1 < sizeof(factors) / sizeof(factors[0]) && span / log(factors[chosen]) > 5)
+        chosen++;
+    first = (int)ceil(log(axis->low) / log(factors[chosen]));
+    last = (int)floor(log(axis->high) / log(factors[chosen]));
+    for (int i = first; i <= last && n < TICKS_MAX; i++, n++) {
+        ticks[n].at = pow(factors[chosen], i);
+        snprintf(labels[n], 16, "%.3g\u00d7", ticks[n].at);
+        ticks[n].label = labels[n];
+    }
+    return n;
+}
+
+static void start_series(struct ratios *ratios)
+{
+    ratios->unity.kind = NL_PLOT_LINE;
+    ratios->unity.colour = NL_COLOUR_QUIET;
+    ratios->unity.size = 1;
+    ratios->intervals.kind = ratios->changed_intervals.kind = NL_PLOT_INTERVALS_X;
+    ratios->unchanged.kind = NL_PLOT_HOLLOW;
+    ratios->intervals.colour = ratios->unchanged.colour = NL_COLOUR_QUIET;
+    ratios->changed_intervals.colour = ratios->changed.colour = nl_colour_series(4);
+}
+
+static size_t name_rows(const json_t *rows, struct nl_plot_tick *names, char (*texts)[96])
+{
+    size_t n = json_array_size(rows);
+
+    n = n < PLOT_ROWS_MAX ? n : PLOT_ROWS_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *row = json_array_get(rows, i);
+
+        snprintf(texts[i], sizeof(texts[i]), "%.60s %.20s", nl_dig_string(row, "benchmark", "?"),
+                 nl_dig_string(row, "layer", "?"));
+        names[i] = (struct nl_plot_tick){(double)i + 0.5, texts[i]};
+    }
+    return n;
+}
+
+static void free_series(struct ratios *ratios)
+{
+    free(ratios->unity.values);
+    free(ratios->changed_intervals.values);
+    free(ratios->intervals.values);
+    free(ratios->changed.values);
+    free(ratios->unchanged.values);
+}
+
+static void write_ratios(const struct nl_page *page)
+{
+    const json_t *rows = json_object_get(page->document, "times");
+    cleanup_free char(*texts)[96] = calloc(PLOT_ROWS_MAX, sizeof(*texts));
+    cleanup_free struct nl_plot_tick *names = calloc(PLOT_ROWS_MAX, sizeof(*names));
+    struct nl_plot_tick ticks[TICKS_MAX];
+    char labels[TICKS_MAX][16];
+    struct ratios ratios = {0};
+    struct nl_plot plot = {
+        .title = "Times slower than the base, on a log scale",
+        .description = "A row for each benchmark at each layer: the ratio with its interval, and a "
+                       "line at 1, unchanged; the numbers are in the table below.",
+        .width = 340,
+        .left = 140,
+        .right = 14,
+        .top = 2,
+        .bottom = 20,
+        .x = {.low = 1 / 1.02, .high = 1.02, .log = true, .grid = true, .ticks = ticks},
+        .y = {.ticks = names},
+        .series = &ratios.unity,
+        .n_series = sizeof(ratios) / sizeof(ratios.unity),
+    };
+
+    if (!texts || !names)
+        return;
+    plot.y.n_ticks = name_rows(rows, names, texts);
+    start_series(&ratios);
+    for (size_t i = 0; i < plot.y.n_ticks; i++)
+        add_ratio(&ratios, &plot.x, json_array_get(rows, i), (double)i + 0.5);
+    nl_plot_add(&ratios.unity, 1.0, 0.0);
+    nl_plot_add(&ratios.unity, 1.0, (double)plot.y.n_ticks);
+    plot.x.low /= 1.01;
+    plot.x.high *= 1.01;
+    plot.x.n_ticks = make_ticks(&plot.x, ticks, labels);
+    nl_page_rows(page, &plot, plot.y.n_ticks, ROW_HEIGHT);
+    free_series(&ratios);
+}
+
+static void write_times(const struct nl_page *page)
+{
+    static const char *const headings[] = {"Benchmark",    "At", "Unit",    "Base", "New",
+                                           "Times slower", "p",  "Verdict", NULL};
+    const json_t *rows = json_object_get(page->document, "times");
+    size_t i, by_samples = 0;
+    json_t *row;
+
+    nl_html_open(page->html, "p", "note");
+    nl_html_format(page->html,
+                   "Medians; how many times slower, with its interval; above 1 is always worse. p "
+                   "is corrected for the %zu rows: with %g %% or less it is a change. ~ is "
+                   "unstable; hollow is unchanged.",
+                   json_array_size(rows), 100 * nl_dig_number(page->document, "alpha", 0));
+    nl_html_close(page->html);
+    json_array_foreach(rows, i, row) by_samples += nl_dig_is(row, "observations", "samples");
+    if (by_samples > 0) {
+        nl_html_open(page->html, "p", "note");
+        nl_html_format(page->html,
+                       "%zu of the rows compare samples, not runs: such rows may differ, but how "
+                       "far apart runs are that nothing was changed between is not known. From %d "
+                       "runs on both sides runs are compared.",
+                       by_samples, NL_COMPARE_RUNS_MIN);
+        nl_html_close(page->html);
+    }
+    write_ratios(page);
+    nl_html_table(page->html, "Times", headings);
+    json_array_foreach(rows, i, row)
+    {
+        if (i < ROWS_MAX)
+            time_row(page->html, row);
+    }
+    nl_html_table_end(page->html);
+}
+
+static void signed_cells(struct nl_html *html, const json_t *array, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        double value = json_number_value(json_array_get(array, k));
+
+        nl_html_cell(html, "number", value == 0 ? "%.0f" : "%+.0f", value);
+    }
+}
+
+static void metered_row(struct nl_html *html, const json_t *row, size_t depth)
+{
+    nl_html_open(html, "tr", NULL);
+    nl_html_row_heading(html, nl_dig_string(row, "benchmark", "?"));
+    nl_html_cell(html, NULL, "%s", nl_dig_string(row, "layer", "?"));
+    nl_html_cell(html, "number", "%.0f", nl_dig_number(row, "base.total", 0));
+    nl_html_cell(html, "number", "%.0f", nl_dig_number(row, "new.total", 0));
+    nl_html_cell(html, "number", "%+.0f%s", nl_dig_number(row, "difference", 0),
+                 nl_dig_true(row, "exact") ? "" : "~");
+    if (nl_dig(row, "ratio"))
+        nl_html_cell(html, "number", "%+.2f %%", 100 * (nl_dig_number(row, "ratio", 1) - 1));
+    else
+        nl_html_cell(html, "number", "%s", "");
+    signed_cells(html, nl_dig(row, "instructions"), depth);
+    signed_cells(html, nl_dig(row, "vmruns"), depth - 1);
+    verdict_cell(html, row);
+    nl_html_close(html);
+}
+
+static size_t depth_of(const json_t *rows)
+{
+    size_t depth = 1, i;
+    json_t *row;
+
+    json_array_foreach(rows, i, row)
+    {
+        size_t n = json_array_size(nl_dig(row, "instructions"));
+
+        depth = n > depth ? n : depth;
+    }
+    return depth < LAYERS_MAX ? depth : LAYERS_MAX;
+}
+
+static void write_metered(const struct nl_page *page)
+{
+    const char *headings[6 + 2 * LAYERS_MAX + 2] = {"Benchmark", "At",         "Base",
+                                                    "New",       "Difference", "Change"};
+    char texts[2 * LAYERS_MAX][16];
+    const json_t *rows = json_object_get(page->document, "metered");
+    size_t depth = depth_of(rows), used = 0, i;
+    json_t *row;
+
+    for (i = 0; i < depth; i++)
+        snprintf(texts[used++], sizeof(texts[0]), "by L%zu", i);
+    for (i = 0; i + 1 < depth; i++)
+        snprintf(texts[used++], sizeof(texts[0]), "VMRUN by L%zu", i);
+    for (i = 0; i < used; i++)
+        headings[6 + i] = texts[i];
+    headings[6 + used] = "Verdict";
+    nl_html_leaf(page->html, "p", "note",
+                 "Instructions of one operation, and whose instructions and VMRUNs make the "
+                 "difference. ~ does not repeat exactly.");
+    nl_html_table(page->html, "Counted instructions", headings);
+    json_array_foreach(rows, i, row)
+    {
+        if (i < ROWS_MAX)
+            metered_row(page->html, row, depth);
+    }
+    nl_html_table_end(page->html);
+}
+
+static const struct section {
+    const char *id;
+    const char *title;
+    const char *key; /* left out where that is empty */
+    void (*write)(const struct nl_page *page);
+} sections[] = {
+    {"not-comparable", "Not comparable", "not_comparable", write_obstacles},
+    {"differs", "What differs", "differs", write_subjects},
+    {"times", "Times", "times", write_times},
+    {"counted", "Counted", "metered", write_metered},
+    {"runs", "Runs", "base", write_runs},
+};
+
+char *nl_compare_html(const json_t *comparison)
+{
+    cleanup_error struct nl_error *missing = NULL;
+    struct nl_page page = {.document = comparison, .missing = &missing};
+
+    page.html = nl_html_new("Comparison - nestlab");
+    write_head(&page);
+    nl_html_open(page.html, "main", NULL);
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+        if (json_array_size(json_object_get(comparison, sections[i].key)) == 0)
+            continue;
+        nl_html_section(page.html, 2, sections[i].id, sections[i].title, NULL);
+        sections[i].write(&page);
+        nl_html_close(page.html);
+    }
+    nl_html_close(page.html);
+    nl_html_open(page.html, "footer", NULL);
+    nl_html_format(page.html, "Made by nestlab %s; `nestlab compare --json` holds more.",
+                   NL_VERSION);
+    nl_html_close(page.html);
+    return nl_html_finish(page.html);
+}
