@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,4 +249,27 @@ int agent_fault_eat_memory(struct agent_error *error)
     if (has_emulator())
         return agent_fail(error, NULL, "QEMU outlives a process that took %lld KiB", eaten);
     return 0;
+}
+
+/* Real-time processes, one for each vCPU, that never leave the kernel for long: nothing else runs
+   any more, but interrupts, and an NMI finds a backtrace. */
+int agent_fault_keep_vcpu(struct agent_error *error)
+{
+    static const size_t length = 1 << 20;
+    const struct sched_param highest = {.sched_priority = sched_get_priority_max(SCHED_FIFO)};
+    cleanup_close int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    cleanup_free char *buffer = malloc(length);
+
+    if (zero < 0 || !buffer)
+        return agent_fail(error, NULL, "/dev/zero: %s", strerror(errno));
+    /* Otherwise everybody else gets a twentieth of the time. */
+    if (write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1", error) < 0)
+        return -1;
+    for (long i = sysconf(_SC_NPROCESSORS_ONLN); i > 1 && fork() > 0;)
+        i--;
+    if (sched_setscheduler(0, SCHED_FIFO, &highest) < 0)
+        return agent_fail(error, NULL, "real-time priority: %s", strerror(errno));
+    while (read(zero, buffer, length) > 0)
+        continue;
+    return agent_fail(error, NULL, "/dev/zero: %s", strerror(errno));
 }

@@ -25,6 +25,7 @@ const struct agent_fault agent_faults[] = {
     {"emulator-killed", AGENT_FAULT_ASKED, agent_fault_kill_emulator, false},
     {"agent-killed", AGENT_FAULT_ASKED, agent_fault_kill_agent, true},
     {"memory-eaten", AGENT_FAULT_ASKED, agent_fault_eat_memory, true},
+    {"vcpu-kept", AGENT_FAULT_ASKED, agent_fault_keep_vcpu, true},
     {"kernel-panic", AGENT_FAULT_ASKED, agent_fault_panic, true},
     {"hang", AGENT_FAULT_ASKED, agent_fault_hang, true},
     {"loop", AGENT_FAULT_ASKED, agent_fault_loop, true},

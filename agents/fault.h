@@ -47,6 +47,7 @@ int agent_fault_kill_libvirtd(struct agent_error *error);
 int agent_fault_kill_emulator(struct agent_error *error);
 int agent_fault_throttle_emulator(struct agent_error *error);
 int agent_fault_eat_memory(struct agent_error *error);
+int agent_fault_keep_vcpu(struct agent_error *error);
 
 /* The kernel: fault-kernel.c. */
 int agent_fault_panic(struct agent_error *error);

@@ -149,8 +149,11 @@ json_t *nl_hang_name(const json_t *addresses, const json_t *symbols, json_t *loo
 
         snprintf(address, sizeof(address), "%016llx", word);
         name = is_text(word) ? name_of(addresses, symbols, address) : NULL;
-        if (name)
+        /* Where mitigations return through a thunk, it leaves its address all over the stack. */
+        if (name && !strstr(json_string_value(name), "return_thunk"))
             json_array_append_new(backtrace, name);
+        else
+            json_decref(name);
     }
     return backtrace;
 }
@@ -266,12 +269,19 @@ static void summarize_backtrace(const json_t *backtrace, json_t *lines)
     }
 }
 
+bool nl_hang_stopped(const json_t *evidence)
+{
+    const char *process = nl_dig_string(evidence, "process", "R");
+
+    return !strchr("RS", process[0]);
+}
+
 json_t *nl_hang_summary(const json_t *evidence)
 {
     json_t *lines = json_array();
     const char *process = nl_dig_string(evidence, "process", NULL);
 
-    if (process)
+    if (nl_hang_stopped(evidence))
         json_array_append_new(lines, json_sprintf("its QEMU's process: %s", process));
     summarize_looks(nl_dig(evidence, "looks"), lines);
     summarize_backtrace(nl_dig(evidence, "backtrace"), lines);

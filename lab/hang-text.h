@@ -27,6 +27,9 @@ json_t *nl_hang_reasons(const char *text);
 /* What an NMI made a console say: LINES, which are consumed, from the NMI on. New reference. */
 json_t *nl_hang_since_nmi(json_t *lines);
 
+/* Does the QEMU of EVIDENCE's guest neither run nor wait: stopped, traced, dead? */
+bool nl_hang_stopped(const json_t *evidence);
+
 /* EVIDENCE in a few lines for people. New reference. */
 json_t *nl_hang_summary(const json_t *evidence);
 

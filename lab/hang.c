@@ -92,7 +92,7 @@ static json_t *run_below(struct collection *collection, json_t *argv, double sec
                json_pack("{s:o, s:f}", "argv", argv, "timeout_s", seconds), seconds + 1);
 }
 
-/* "State: T (stopped)" is a QEMU that somebody stopped: no guest gets on in it. */
+/* "T (stopped)" is a QEMU that somebody stopped: no guest gets on in it. */
 static void look_at_process(struct collection *collection)
 {
     cleanup_free char *pid_file = NULL;
@@ -111,9 +111,11 @@ static void look_at_process(struct collection *collection)
     status = run_below(collection, json_pack("[s, s]", "cat", path), CALL_S);
     text = nl_dig_string(status, "stdout", "");
     write_section(collection, "QEMU's process in the layer below", text);
-    text = strstr(text, "State:");
-    if (text)
-        set(collection, "process", json_sprintf("%.*s", (int)strcspn(text, "\n"), text));
+    text = strstr(text, "State:\t");
+    if (!text)
+        return;
+    text += strlen("State:\t");
+    set(collection, "process", json_sprintf("%.*s", (int)strcspn(text, "\n"), text));
 }
 
 /* The words on its stack. */

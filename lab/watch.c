@@ -3,6 +3,7 @@
  */
 #include "watch.h"
 #include "dig.h"
+#include "hang-text.h"
 #include "hang.h"
 #include "look-take.h"
 #include "probe.h"
@@ -359,11 +360,12 @@ static void add_details(const struct nl_sight *sight)
 {
     struct nl_document *document = sight->layer->stack->document;
     json_t *evidence = sight->n_looks > 0 ? nl_hang_evidence(sight) : NULL;
-    const char *process = nl_dig_string(evidence, "process", NULL);
 
     nl_document_failure_set(document, "seen",
-                            process ? json_sprintf("%s; QEMU's process: %s", sight->what, process)
-                                    : nl_document_text(sight->what));
+                            nl_hang_stopped(evidence)
+                                ? json_sprintf("%s; its QEMU's process: %s", sight->what,
+                                               nl_dig_string(evidence, "process", "?"))
+                                : nl_document_text(sight->what));
     if (sight->service)
         nl_document_failure_set(document, "service", json_string(sight->service));
     if (evidence)

@@ -5,6 +5,16 @@
 tests/faults image-corrupt kernel-truncated emulator-missing l2-panic l2-hang l0-killed ||
     problem "a fault was not recognised"
 
+# A hang's evidence: where the vCPU is, by registers and by the guest's own words on an NMI.
+run busy scenarios/faults/l2-busy.json
+expect_status 0 busy
+expect_json busy '.failure.evidence | (.looks | length) >= 5 and
+    any(.backtrace[]?; test("NMI received for unknown reason")) and
+    any(.backtrace[]?; test("RIP: ")) and
+    any(.stack[]?; test("read_zero|read_iter_zero|vfs_read"))' "an NMI and its stack say what keeps the vCPU"
+expect_json busy '.failure.evidence.exit_reasons | length > 0' "exits are counted by reason"
+[ -s "$work/busy/L2-hang.txt" ] || problem "no L2-hang.txt"
+
 # What is expected and does not come out is a failure, whether another diagnosis does ...
 jq '.expect.diagnosis = "kernel-corrupt"' scenarios/faults/image-corrupt.json >"$work/other.json"
 run other "$work/other.json"

@@ -222,7 +222,8 @@ static void test_without_a_rule(void **state)
 static void test_every_rule_runs(void **state)
 {
     static const char *const fixtures[] = {"passed", "nested-off", "panic", "no-l0"};
-    static const char *const kinds[] = {"hung", "slow", "crashed", "gone", "refused", "timeout"};
+    /* The kinds whose programs look further. */
+    static const char *const kinds[] = {"hung", "crashed", "timeout"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++) {

@@ -244,13 +244,17 @@ static void test_evidence(void **state)
     backtrace = nl_hang_name(addresses, symbols, described, stack);
     assert_int_equal(json_array_size(backtrace), 1);
     evidence = json_pack("{s:O, s:O, s:s}", "looks", described, "stack", backtrace, "process",
-                         "State:\tT (stopped)");
+                         "T (stopped)");
     summary = nl_hang_summary(evidence);
     assert_string_equal(json_string_value(json_array_get(summary, 1)),
                         "seen at default_idle+0x1c (halted), 0000000000401000");
     assert_string_equal(json_string_value(json_array_get(summary, 2)),
                         "on its stack: default_idle+0x1c");
     json_decref(summary);
+    assert_true(nl_hang_stopped(evidence));
+    json_object_set_new(evidence, "process", json_string("S (sleeping)"));
+    assert_false(nl_hang_stopped(evidence));
+    assert_false(nl_hang_stopped(NULL));
     summary = nl_hang_summary(NULL);
     assert_int_equal(json_array_size(summary), 0);
 }
