@@ -48,6 +48,7 @@ const char nl_html_style[] =
     " border-radius: 0.3rem; padding: 0.6rem 1rem; margin: 0.7rem 0; }\n"
     ".card h3 { margin-top: 0; }\n"
     ".card.bad { border-color: var(--bad); } .card.warn { border-color: var(--warn); }\n"
+    "ul { padding-left: 1.3rem; margin: 0.5rem 0; }\n"
     "dl { display: grid; grid-template-columns: minmax(6.5rem, max-content) 1fr; gap: 0.15rem 1rem;"
     " margin: 0.5rem 0; }\n"
     "dt { color: var(--quiet); } dd { margin: 0; min-width: 0; }\n"

@@ -172,11 +172,13 @@ void nl_html_table(struct nl_html *html, const char *caption, const char *const 
     nl_html_open(html, "thead", NULL);
     nl_html_open(html, "tr", NULL);
     for (; *headings; headings++) {
+        bool number = **headings == '>';
+
         /* A heading without text would be read aloud as one. */
-        nl_html_open(html, **headings ? "th" : "td", NULL);
+        nl_html_open(html, **headings ? "th" : "td", number ? "number" : NULL);
         if (**headings)
             nl_html_attribute(html, "scope", "col");
-        nl_html_text(html, *headings);
+        nl_html_text(html, *headings + number);
         nl_html_close(html);
     }
     nl_html_close(html);

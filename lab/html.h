@@ -47,7 +47,7 @@ void nl_html_section(struct nl_html *html, int level, const char *id, const char
 void nl_html_details(struct nl_html *html, const char *summary);
 
 /* A table with a caption in a box of its own that scrolls where it is too wide, and its row of
-   headings, NULL-terminated. */
+   headings, NULL-terminated; ">L0" is the heading "L0" of a column of numbers. */
 void nl_html_table(struct nl_html *html, const char *caption, const char *const *headings);
 void nl_html_table_end(struct nl_html *html);
 /* In a row (element tr): the cell that names it, and one of class CLASS. */

@@ -220,7 +220,7 @@ static void write_explanations(struct nl_html *html, const json_t *checks)
         if (i == ROWS_MAX)
             break;
         if (asprintf(&text, "%s%s%s", nl_dig_string(check, "explanation", ""),
-                     *message ? "; found: " : "", message) >= 0)
+                     *message ? " Found: " : "", message) >= 0)
             nl_html_term(html, nl_dig_string(check, "name", "unnamed"), text);
     }
     nl_html_close(html);

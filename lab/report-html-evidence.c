@@ -50,8 +50,8 @@ static char *describe_vcpus(const json_t *look)
 
 static void write_looks(struct nl_html *html, const json_t *looks)
 {
-    static const char *const headings[] = {"After, s",     "Console, bytes", "Exits",
-                                           "Disks, bytes", "vCPUs",          NULL};
+    static const char *const headings[] = {"After, s",      ">Console, bytes", ">Exits",
+                                           ">Disks, bytes", "vCPUs",           NULL};
     size_t i;
     json_t *look;
 
@@ -100,7 +100,7 @@ static void write_lines(struct nl_html *html, const char *title, const json_t *l
 
 static void write_reasons(struct nl_html *html, const json_t *reasons)
 {
-    static const char *const headings[] = {"Reason", "Exits", NULL};
+    static const char *const headings[] = {"Reason", ">Exits", NULL};
     const char *name;
     json_t *count;
     size_t n = 0;

@@ -97,7 +97,7 @@ static void write_share(const struct nl_page *page, const json_t *metered, size_
 
 static void write_shares(const struct nl_page *page)
 {
-    const char *headings[5 + NL_PAGE_LAYERS_MAX] = {"Benchmark", "At", "Sum"};
+    const char *headings[5 + NL_PAGE_LAYERS_MAX] = {"Benchmark", "At", ">Sum"};
     char by[NL_PAGE_LAYERS_MAX][32];
     size_t n = nl_page_layers(page->document);
 
@@ -107,10 +107,10 @@ static void write_shares(const struct nl_page *page)
         "not repeat exactly.");
     nl_page_meter_shares(page);
     for (size_t k = 0; k < n; k++) {
-        snprintf(by[k], sizeof(by[k]), "by %.20s", nl_page_layer_name(page->document, k));
+        snprintf(by[k], sizeof(by[k]), ">by %.20s", nl_page_layer_name(page->document, k));
         headings[3 + k] = by[k];
     }
-    headings[3 + n] = "Disturbed";
+    headings[3 + n] = ">Disturbed";
     nl_html_details(page->html, "The numbers");
     nl_html_table(page->html, "Instructions of one operation", headings);
     nl_page_each_metered(page, write_share, NULL);
@@ -157,10 +157,10 @@ static void write_multiplication(const struct nl_page *page)
 
     for (size_t i = 1; i < n; i++)
         for (size_t k = 0; k < i; k++)
-            snprintf(texts[used++], sizeof(texts[0]), "%.20s\u2192%.20s",
+            snprintf(texts[used++], sizeof(texts[0]), ">%.20s\u2192%.20s",
                      nl_page_layer_name(page->document, i), nl_page_layer_name(page->document, k));
     for (size_t k = 0; k + 1 < n; k++)
-        snprintf(texts[used++], sizeof(texts[0]), "VMRUN by %.20s",
+        snprintf(texts[used++], sizeof(texts[0]), ">VMRUN by %.20s",
                  nl_page_layer_name(page->document, k));
     for (size_t i = 0; i < used; i++)
         headings[2 + i] = texts[i];

@@ -7,8 +7,9 @@
 
 #include <string.h>
 
-#define ROWS_PER_PLOT 12 /* of names with one line each; with two it is as high with half of them  \
-                          */
+#define ROWS_PER_PLOT                                                                              \
+    12 /* of names with one line each; with two it is as high with half of them                    \
+        */
 
 struct nl_plot_pictures *nl_page_draw(const struct nl_page *page, const struct nl_plot *plots,
                                       size_t n)

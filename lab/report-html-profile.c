@@ -40,8 +40,8 @@ static void write_row(struct nl_html *html, double instructions, double operatio
 static void write_rows(const struct nl_page *page, const json_t *functions, double operations,
                        double all)
 {
-    static const char *const headings[] = {"Function",     "In",    "Executed by",
-                                           "Instructions", "Share", NULL};
+    static const char *const headings[] = {"Function",      "In",     "Executed by",
+                                           ">Instructions", ">Share", NULL};
     double shown = 0;
     char others[64];
     size_t i;

@@ -116,7 +116,7 @@ void nl_page_ratios(const struct nl_page *page)
         .top = 2,
         .bottom = 20,
         .x = {.low = 1, .high = 10, .log = true, .grid = true, .suffix = "\u00d7"},
-        .y = {.ticks = names, .n_ticks = n},
+        .y = {.ticks = names, .n_ticks = n, .grid = true},
         .series = &ratios[1].intervals,
         .n_series = (layers - 1) * SERIES_PER_LAYER,
     };

@@ -134,10 +134,14 @@ static void write_layer(const struct nl_page *page, size_t index)
         {"Kernel command line", "domain.command_line"},
     };
     const json_t *layer = json_array_get(json_object_get(page->document, "layers"), index);
+    cleanup_free char *title = NULL;
     const char *name;
     json_t *module;
 
-    nl_html_section(page->html, 3, NULL, nl_page_layer_name(page->document, index), NULL);
+    if (asprintf(&title, "%s: image, kernel, domain, KVM's parameters",
+                 nl_page_layer_name(page->document, index)) < 0)
+        return;
+    nl_html_details(page->html, title);
     nl_html_open(page->html, "dl", NULL);
     WRITE_TERMS(page->html, layer, terms);
     json_object_foreach((json_t *)nl_dig(layer, "facts.modules"), name, module)

@@ -17,7 +17,8 @@
 #define FOLD_FROM 13  /* so many are folded away */
 #define POINTS_MAX 60 /* of a line: a plot is not wider than twice as many pixels */
 #define SAMPLES_MIN 3
-#define FAR 300.0 /* per cent: what is further away is at the edge */
+#define FAR 300.0  /* per cent: nothing is shown further away */
+#define EDGES 0.08 /* of the samples of a layer may be beyond either edge */
 
 struct distributions {
     size_t n;
@@ -40,6 +41,7 @@ static void add_samples(struct nl_plot *plot, struct nl_plot_series *series,
     size_t n = nl_benchmark_samples(benchmark, &samples);
     size_t shown = n < POINTS_MAX ? n : POINTS_MAX;
     double median = n >= SAMPLES_MIN ? nl_median(samples, n) : 0;
+    double low = 0, high = 0;
 
     if (!(fabs(median) > 0))
         return;
@@ -52,9 +54,14 @@ static void add_samples(struct nl_plot *plot, struct nl_plot_series *series,
         if (i == 0)
             nl_plot_add(series, away, 0.0);
         nl_plot_add(series, away, (double)(at + 1) / (double)n);
-        plot->x.low = fmin(plot->x.low, away);
-        plot->x.high = fmax(plot->x.high, away);
+        /* One that is far off would press all others into a corner: it may be beyond the edge. */
+        if (at >= (size_t)(EDGES * (double)n))
+            low = fmin(low, away);
+        if (at < n - (size_t)(EDGES * (double)n))
+            high = fmax(high, away);
     }
+    plot->x.low = fmin(plot->x.low, low);
+    plot->x.high = fmax(plot->x.high, high);
 }
 
 static void start_plot(struct distributions *all, const char *name)
@@ -179,7 +186,8 @@ void nl_page_samples(const struct nl_page *page)
     if (all->n > 0) {
         nl_html_section(page->html, 3, NULL, "Distribution of the samples",
                         "How many of a benchmark's samples (the height) are at most as far from "
-                        "their layer's median as the axis says: the steeper, the steadier.");
+                        "their layer's median as the axis says: the steeper, the steadier. A line "
+                        "that leaves at the side has outliers beyond it.");
         if (all->n >= FOLD_FROM)
             nl_html_details(page->html, "A plot for each benchmark");
         write_plots(page, all);

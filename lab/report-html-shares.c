@@ -188,7 +188,7 @@ void nl_page_meter_entries(const struct nl_page *page)
     /* A dot at 1 is to be seen whole. */
     plot.x.low = 0.8;
     plot.x.step = pow(10, ceil(log10(plot.x.high) / 4));
-    plot.y = (struct nl_plot_axis){.ticks = rows->names, .n_ticks = rows->n};
+    plot.y = (struct nl_plot_axis){.ticks = rows->names, .n_ticks = rows->n, .grid = true};
     plot.series = &rows->series[1];
     plot.n_series = layers - 1;
     write_legend(page, 1, "VMRUN by L0, for an operation at");

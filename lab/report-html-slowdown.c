@@ -79,6 +79,7 @@ static void write_row(struct nl_html *html, const json_t *document, const json_t
 static void write_table(const struct nl_page *page)
 {
     const char *headings[4 + 2 * NL_PAGE_LAYERS_MAX] = {"Benchmark", "Unit"};
+    char names[NL_PAGE_LAYERS_MAX][32];
     char times[NL_PAGE_LAYERS_MAX][32];
     const json_t *document = page->document;
     size_t n = nl_page_layers(document);
@@ -87,8 +88,9 @@ static void write_table(const struct nl_page *page)
     json_t *entry;
 
     for (size_t k = 0; k < n; k++) {
-        headings[used++] = nl_page_layer_name(document, k);
-        snprintf(times[k], sizeof(times[k]), "\u00d7 %.20s",
+        snprintf(names[k], sizeof(names[k]), ">%.20s", nl_page_layer_name(document, k));
+        headings[used++] = names[k];
+        snprintf(times[k], sizeof(times[k]), ">\u00d7 %.20s",
                  nl_page_layer_name(document, k > 0 ? k - 1 : 0));
         if (k > 0)
             headings[used++] = times[k];

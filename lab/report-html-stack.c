@@ -4,6 +4,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "printable.h"
 #include "report-html.h"
 #include "report-words.h"
 
@@ -14,6 +15,7 @@
 #define LINE 19.0
 #define TOP 8.0
 #define BOX_LINES 3
+#define LETTERS 46 /* of a line */
 
 bool nl_page_has_stack(const json_t *document)
 {
@@ -28,10 +30,12 @@ static bool is_local(const json_t *document, size_t index)
 static void picture_text(struct nl_html *html, double x, double y, const char *anchor,
                          const char *size, unsigned colour, const char *text)
 {
+    /* What is hidden in a text is shown, and takes more room so. */
+    cleanup_free char *shown = nl_printable(text, LETTERS);
     char at[32];
 
     snprintf(at, sizeof(at), "%.1f", x);
-    nl_page_label(html, at, y, anchor, size, colour, text);
+    nl_page_label(html, at, y, anchor, size, colour, shown ? shown : "");
 }
 
 /* "KVM guest of L0" */
@@ -164,8 +168,8 @@ static void write_row(struct nl_html *html, const json_t *document, size_t index
 
 void nl_page_stack(const struct nl_page *page)
 {
-    static const char *const headings[] = {"Layer", "State",       "Processor", "Virtualization",
-                                           "Under", "Ready after", NULL};
+    static const char *const headings[] = {"Layer", "State",        "Processor", "Virtualization",
+                                           "Under", ">Ready after", NULL};
     const json_t *document = page->document;
     struct nl_html *html = page->html;
 

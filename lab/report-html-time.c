@@ -179,14 +179,17 @@ static void write_row(struct nl_html *html, const json_t *document, const char *
 
 void nl_page_time(const struct nl_page *page)
 {
-    const char *headings[NL_PAGE_LAYERS_MAX + 3] = {"Phase", "Run"};
+    const char *headings[NL_PAGE_LAYERS_MAX + 3] = {"Phase", ">Run"};
+    char names[NL_PAGE_LAYERS_MAX][32];
     struct times times = {0};
 
     measure(&times, page->document);
     write_picture(page, &times);
     write_legend(page->html, &times);
-    for (size_t i = 0; i < nl_page_layers(page->document); i++)
-        headings[2 + i] = nl_page_layer_name(page->document, i);
+    for (size_t i = 0; i < nl_page_layers(page->document); i++) {
+        snprintf(names[i], sizeof(names[i]), ">%.20s", nl_page_layer_name(page->document, i));
+        headings[2 + i] = names[i];
+    }
     nl_html_details(page->html, "Seconds by phase");
     nl_html_table(page->html, "Seconds by phase and layer", headings);
     for (size_t i = 0; i < times.n_names; i++)
