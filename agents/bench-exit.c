@@ -161,6 +161,7 @@ const struct benchmark agent_bench_exit[] = {
         .about = "an unconditional exit that KVM handles itself: the cheapest world switch there "
                  "is, and at L2 the measure of exit multiplication",
         .version = 1,
+        .repeats = 0.0005,
         .operation = exit_by_cpuid,
     },
     {

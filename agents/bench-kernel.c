@@ -111,6 +111,7 @@ const struct benchmark agent_bench_kernel[] = {
         .unit = "ns",
         .about = "getppid: into the kernel and back; needs no VM exit at any layer",
         .version = 1,
+        .repeats = 0.0005,
         .operation = call,
     },
     {

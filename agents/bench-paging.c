@@ -141,6 +141,7 @@ const struct benchmark agent_bench_paging[] = {
         .unit = "ns",
         .about = "the first write to a fresh anonymous page: a page fault and a cleared page",
         .version = 1,
+        .repeats = 0.02,
         .max_batch = FAULT_PAGES,
         .prepare = prepare_touch,
         .reset = forget_pages,

@@ -392,9 +392,11 @@ static json_t *make_metered(const struct run *run)
 {
     const struct outcome *outcome = run->outcome;
 
-    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:n}", "name", run->benchmark->name, "version",
-                     run->benchmark->version, "operations", (int)outcome->count, "warmup",
-                     (int)outcome->warmup, "short", say_short(run), "skipped");
+    return json_pack("{s:s, s:i, s:o, s:i, s:i, s:o, s:n}", "name", run->benchmark->name, "version",
+                     run->benchmark->version, "repeats",
+                     run->benchmark->repeats > 0 ? json_real(run->benchmark->repeats) : json_null(),
+                     "operations", (int)outcome->count, "warmup", (int)outcome->warmup, "short",
+                     say_short(run), "skipped");
 }
 
 static json_t *make_result(const struct run *run, double seconds)

@@ -25,6 +25,8 @@ struct benchmark {
     bool needs_scratch;      /* a folder for files: bench->scratch */
     bool higher_is_better;   /* true for MB/s */
     bool self_timed;         /* operation() adds to bench->own_ns what it measured itself */
+    double repeats;          /* boots of one build were metered alike within this part of a count,
+                                as the tables in docs/measuring.md show; 0: not known to be */
     double bytes;            /* what one operation moves, for MB/s */
     unsigned long max_batch; /* what reset() has made ready at most; 0: no limit */
 

@@ -33,8 +33,8 @@
  *   bench      {"name", "samples", "precision", "warmup", "budget_s", "deadline_s", "extra_exits",
  *              "guest": {"emulator", "firmware", "kernel", "initrd"}} -> see docs/document.md,
  *              "benchmarks"
- *              with "metered": true -> {"name", "version", "operations", "warmup", "short",
- *              "skipped"}: single operations between marks (agents/mark.h), not timed
+ *              with "metered": true -> {"name", "version", "repeats", "operations", "warmup",
+ *              "short", "skipped"}: single operations between marks (agents/mark.h), not timed
  *   benches    {} -> {"benchmarks": [{"name", "unit", "about", "needs_vcpus", "needs_hypervisor"}]}
  *   clock      {} -> {"source": "kvm-clock", "raw_ns": N, "tsc": N, "tsc_width": N,
  *              "kernel_tsc_khz": N | null}   CLOCK_MONOTONIC_RAW was read when the TSC was between

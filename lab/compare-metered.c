@@ -3,6 +3,7 @@
  */
 #include "compare-metered.h"
 #include "dig.h"
+#include "rank-test.h"
 
 #include <math.h>
 #include <string.h>
@@ -69,10 +70,13 @@ struct side {
     size_t n;
     const json_t *middle; /* the run of the (lower) median total: its counts add up */
     double total;         /* of that run */
+    double *totals;       /* of all */
     double low;
     double high;   /* between which the operation's count is, in all runs */
     bool judgable; /* every run has undisturbed operations */
     bool exact;    /* and nearly all of them agree */
+    double
+        repeats; /* what boots are known to be equal within, a part of the count; INFINITY: none */
 };
 
 static void add(struct side *side, const json_t *metered)
@@ -88,6 +92,7 @@ static void add(struct side *side, const json_t *metered)
         fmin(side->n ? side->low : INFINITY, agree ? total : nl_dig_number(metered, "low", total));
     side->high = fmax(side->n ? side->high : -INFINITY,
                       agree ? total : nl_dig_number(metered, "high", total));
+    side->repeats = fmax(side->n ? side->repeats : 0, nl_dig_number(metered, "repeats", INFINITY));
     side->n++;
 }
 
@@ -115,12 +120,14 @@ static struct side collect(const struct nl_document_set *set, size_t layer, cons
     cleanup_free const json_t **runs = calloc(set->n ? set->n : 1, sizeof(*runs));
     struct side side = {0};
 
-    for (size_t i = 0; runs && i < set->n; i++) {
+    side.totals = calloc(set->n ? set->n : 1, sizeof(*side.totals));
+    for (size_t i = 0; runs && side.totals && i < set->n; i++) {
         const json_t *metered = nl_compare_find(set->documents[i], layer, "metered", name);
 
         if (!metered || !nl_dig(metered, "total"))
             continue;
         runs[side.n] = metered;
+        side.totals[side.n] = nl_dig_number(metered, "total", 0);
         add(&side, metered);
     }
     if (runs && side.n > 0)
@@ -153,13 +160,24 @@ static json_t *by_layer(const json_t *base, const json_t *new, const char *key)
     return difference;
 }
 
+/* What the two sides may differ by for another reason than a change: a part of the count. */
+static double allowance(const struct side *base, const struct side *new)
+{
+    return fmax(base->repeats, new->repeats);
+}
+
+/* As far as these runs go; judge_unknown() has the last word. */
 static const char *verdict(const struct side *base, const struct side *new)
 {
+    double allowed = allowance(base, new);
+
     if (!base->judgable || !new->judgable)
         return "not judged";
-    if (new->low > base->high)
+    if (isinf(allowed))
+        allowed = 0;
+    if (new->low > base->high *(1 + allowed))
         return "worse";
-    return new->high < base->low ? "better" : "unchanged";
+    return new->high *(1 + allowed) < base->low ? "better" : "unchanged";
 }
 
 static json_t *row(const char *name, const char *layer, const struct side *base,
@@ -174,11 +192,46 @@ static json_t *row(const char *name, const char *layer, const struct side *base,
                              new->total - base->total, "exact", base->exact && new->exact,
                              "verdict", word, "failed", failed);
 
+    json_object_set_new(json, "repeats",
+                        isinf(allowance(base, new)) ? json_null()
+                                                    : json_real(allowance(base, new)));
+    json_object_set_new(
+        json, "p",
+        isinf(allowance(base, new))
+            ? json_real(nl_rank_test(base->totals, base->n, new->totals, new->n, 1).p)
+            : json_null());
     json_object_set_new(json, "ratio",
                         base->total > 0 ? json_real(new->total / base->total) : json_null());
     json_object_set_new(json, "instructions", by_layer(base->middle, new->middle, "instructions"));
     json_object_set_new(json, "vmruns", by_layer(base->middle, new->middle, "vmruns"));
     return json;
+}
+
+/* A count that is the same in thousands of operations of one boot may be another one after the next
+   boot. Where the benchmark is not known to repeat, it takes several runs on both sides to see that
+   chance is not the reason: all p of such rows are corrected for each other. */
+static void judge_unknown(json_t *rows, double alpha)
+{
+    cleanup_free double *p = calloc(json_array_size(rows) + 1, sizeof(*p));
+    size_t i, n = 0;
+    json_t *row;
+
+    if (!p)
+        return;
+    json_array_foreach(rows, i, row) if (nl_dig(row, "p")) p[n++] = nl_dig_number(row, "p", 1);
+    nl_holm(p, n);
+    n = 0;
+    json_array_foreach(rows, i, row)
+    {
+        bool changed = nl_dig_is(row, "verdict", "worse") || nl_dig_is(row, "verdict", "better");
+        bool tested = nl_dig(row, "p");
+
+        json_object_set_new(row, "p_holm", tested ? json_real(p[n]) : json_null());
+        if (!tested || p[n++] <= alpha || !changed)
+            continue;
+        json_object_set_new(row, "verdict", json_string("differs"));
+        json_object_set_new(row, "failed", json_false());
+    }
 }
 
 json_t *nl_compare_metered(const struct nl_document_set *base, const struct nl_document_set *new,
@@ -200,7 +253,10 @@ json_t *nl_compare_metered(const struct nl_document_set *base, const struct nl_d
             if (before.n > 0 && after.n > 0)
                 json_array_append_new(
                     rows, row(json_string_value(name), layer, &before, &after, options));
+            free(before.totals);
+            free(after.totals);
         }
     }
+    judge_unknown(rows, options->alpha);
     return rows;
 }

@@ -195,6 +195,24 @@ static size_t runs_needed(double alpha, size_t rows)
     return n < NL_COMPARE_RUNS_MIN ? NL_COMPARE_RUNS_MIN : n;
 }
 
+/* Counts of operations that may cost something else after the next boot. */
+static void print_unrepeated(const struct nl_text *to, const json_t *comparison)
+{
+    const json_t *rows = json_object_get(comparison, "metered");
+    cleanup_free char *text = NULL;
+    size_t i, n = 0;
+    json_t *row;
+
+    json_array_foreach(rows, i, row) n += nl_dig_is(row, "verdict", "differs");
+    if (n > 0 &&
+        asprintf(&text,
+                 "%zu of %zu counted rows differ, and are of operations that are not known to cost "
+                 "the same after every boot: it takes more runs on both sides to see whether they "
+                 "do.",
+                 n, json_array_size(rows)) >= 0)
+        nl_text_wrap(to, text, 0, 2);
+}
+
 /* What the figures cannot say. */
 static void print_limits(const struct nl_text *to, const json_t *comparison)
 {
@@ -238,6 +256,7 @@ static void print_sum(const struct nl_text *to, const json_t *comparison)
             to->plain, (int)nl_dig_integer(sum, "differs", 0),
             (int)nl_dig_integer(sum, "unchanged", 0), (int)nl_dig_integer(sum, "not judged", 0));
     print_limits(to, comparison);
+    print_unrepeated(to, comparison);
     if (!above)
         return;
     if (failed > 0)

@@ -152,6 +152,7 @@ static const struct shape metered_members[] = {
     {"name", STRING | NEEDED, NULL, NULL, NULL},
     {"operations", NUMBER | NEEDED, NULL, NULL, NULL},
     {"extra_exits", NUMBER, NULL, NULL, NULL},
+    {"repeats", NUMBER | NONE, NULL, NULL, NULL},
     {"skipped", STRING | NONE, NULL, NULL, NULL},
     {"estimate", STRING, NULL, NULL, estimates},
     {"undisturbed", NUMBER, NULL, NULL, NULL},

@@ -203,6 +203,7 @@ json_t *nl_meter_result(const json_t *reply, const struct meter_record *records,
                   "warmup", nl_dig_integer(reply, "warmup", 0), "short", brief, "skipped", skipped);
 
     json_object_set(result, "extra_exits", json_object_get(reply, "extra_exits"));
+    json_object_set(result, "repeats", json_object_get(reply, "repeats"));
     if (!samples || !result) {
         json_decref(result);
         return NULL;

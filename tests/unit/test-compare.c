@@ -79,10 +79,10 @@ static void add_metered(json_t *root, size_t k, int l0, int l1, int agreeing, in
 {
     json_array_append_new(
         json_object_get(layer_of(root, k), "metered"),
-        json_pack("{s:s, s:i, s:i, s:n, s:s, s:i, s:i, s:i, s:i, s:i, s:[i,i], s:[i,i], s:[]}",
-                  "name", "cpuid", "version", 1, "operations", 101, "skipped", "estimate", "mode",
-                  "undisturbed", 100, "agreeing", agreeing, "total", l0 + l1, "low", low, "high",
-                  high, "instructions", l0, l1, "vmruns", 1, 0, "samples"));
+        json_pack("{s:s, s:i, s:f, s:i, s:n, s:s, s:i, s:i, s:i, s:i, s:i, s:[i,i], s:[i,i], s:[]}",
+                  "name", "cpuid", "version", 1, "repeats", 0.0, "operations", 101, "skipped",
+                  "estimate", "mode", "undisturbed", 100, "agreeing", agreeing, "total", l0 + l1,
+                  "low", low, "high", high, "instructions", l0, l1, "vmruns", 1, 0, "samples"));
 }
 
 /* A set of N documents; the caller's. */
@@ -358,6 +358,50 @@ static void test_metered(void **state)
                          known[i].l1 - 19);
         assert_int_equal((int)nl_dig_number(row, "difference", 0),
                          known[i].l0 + known[i].l1 - 3220);
+    }
+}
+
+/* What is not known to cost the same after every boot only differs, unless several runs on both
+   sides say so; what is known to within a hundredth may differ by as much. */
+static void test_metered_that_may_not_repeat(void **state)
+{
+    static const struct {
+        int repeats; /* thousandths; -1: not known */
+        size_t runs;
+        int more;
+        const char *verdict;
+    } known[] = {
+        {-1, 1, 300, "differs"},   {-1, 1, 0, "unchanged"},  {-1, 4, 300, "worse"},
+        {-1, 4, -300, "better"},   {10, 1, 29, "unchanged"}, {10, 1, 31, "worse"},
+        {10, 1, -29, "unchanged"}, {10, 1, -31, "better"},   {10, 4, 29, "unchanged"},
+        {-1, 3, 300, "differs"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        json_t *base[4], *new[4];
+        cleanup_json json_t *comparison = NULL;
+        const json_t *row;
+
+        for (size_t k = 0; k < known[i].runs; k++) {
+            json_t *repeats =
+                known[i].repeats < 0 ? json_null() : json_real(known[i].repeats / 1e3);
+            size_t l;
+            json_t *side;
+            json_t *both = json_pack("[O, O]", base[k] = document("a"), new[k] = document("b"));
+
+            add_metered(base[k], 1, 3000, 0, 100, 3000, 3000);
+            add_metered(new[k], 1, 3000 + known[i].more, 0, 100, 0, 0);
+            json_array_foreach(both, l, side)
+                json_object_set(json_array_get(json_object_get(layer_of(side, 1), "metered"), 0),
+                                "repeats", repeats);
+            json_decref(both);
+            json_decref(repeats);
+        }
+        comparison = compare_sets(base, new, known[i].runs, &plain);
+        row = json_array_get(json_object_get(comparison, "metered"), 0);
+        if (!nl_dig_is(row, "verdict", known[i].verdict))
+            fail_msg("%zu: %s", i, nl_dig_string(row, "verdict", "?"));
     }
 }
 
@@ -676,6 +720,7 @@ int main(void)
         cmocka_unit_test(test_directions),
         cmocka_unit_test(test_dependent_samples),
         cmocka_unit_test(test_metered),
+        cmocka_unit_test(test_metered_that_may_not_repeat),
         cmocka_unit_test(test_metered_sets),
         cmocka_unit_test(test_not_comparable),
         cmocka_unit_test(test_other_version),
