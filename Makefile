@@ -170,6 +170,10 @@ $(AGENT_FUZZERS): $(BUILD)/fuzz-%: $(BUILD)/tests/fuzz/fuzz-%.o \
 		$(filter-out $(BUILD)/agents/main.o,$(AGENT_OBJ))
 	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ -ljansson -lm -lpthread
 
+$(BUILD)/fuzz-builder: $(BUILD)/tests/fuzz/fuzz-builder.o \
+		$(filter-out $(BUILD)/lab/builder.o,$(BUILDER_OBJ)) $(BUILD)/libnestlab.a
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(BUILDER_LDLIBS)
+
 $(BUILD)/fuzz-%: $(BUILD)/tests/fuzz/fuzz-%.o $(BUILD)/libnestlab.a
 	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LAB_LDLIBS)
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -69,6 +70,14 @@ int nl_kernel_check(const char *path, struct nl_error **err)
     return nl_hint(err, "copy or build it again");
 }
 
+static bool is_plain(const char *text)
+{
+    for (; *text; text++)
+        if (*text <= ' ' || *text >= 0x7f)
+            return false;
+    return true;
+}
+
 int nl_kernel_release(const char *path, char **release, struct nl_error **err)
 {
     cleanup_mapped struct nl_mapped file = {0};
@@ -85,8 +94,8 @@ int nl_kernel_release(const char *path, char **release, struct nl_error **err)
     if (!said)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     said[strcspn(said, " ")] = '\0';
-    /* It becomes part of paths. */
-    if (!*said || strchr(said, '/') || *said == '.')
+    /* It becomes part of paths, messages and JSON. */
+    if (!*said || strchr(said, '/') || *said == '.' || !is_plain(said))
         return nl_fail(err, NL_EXIT_REQUEST, "%s does not say its version", path);
     *release = nl_steal(&said);
     return 0;
