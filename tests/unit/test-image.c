@@ -375,7 +375,8 @@ static void a_bzimage_is_told_from_other_files(void **state)
 
 static void a_kernel_says_its_release(void **state)
 {
-    static const char *const bad[] = {"", " x", "../../etc", ".", "a/b"};
+    static const char *const bad[] = {"",    " x",       "../../etc", ".",
+                                      "a/b", "6.6\x1b[", "6.6\xff",   "6.6\n"};
     char *release = NULL;
 
     (void)state;
