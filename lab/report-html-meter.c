@@ -169,11 +169,9 @@ static void write_multiplication(const struct nl_page *page)
         "Of one operation: L2\u2192L1 counts the exits of L2 that L1 ran to handle, VMRUN "
         "how often a layer entered a guest. Operations without an exit are left out.");
     nl_page_meter_entries(page);
-    nl_html_details(page->html, "The numbers");
     nl_html_table(page->html, "Exits of one operation, and whom they reached", headings);
     nl_page_each_metered(page, write_exits, NULL);
     nl_html_table_end(page->html);
-    nl_html_close(page->html);
     nl_html_close(page->html);
 }
 

@@ -7,9 +7,7 @@
 
 #include <string.h>
 
-#define ROWS_PER_PLOT                                                                              \
-    12 /* of names with one line each; with two it is as high with half of them                    \
-        */
+#define HEIGHT_MOST 400.0 /* pixels of rows: more go into a plot beside it */
 
 struct nl_plot_pictures *nl_page_draw(const struct nl_page *page, const struct nl_plot *plots,
                                       size_t n)
@@ -26,7 +24,7 @@ struct nl_plot_pictures *nl_page_draw(const struct nl_page *page, const struct n
 void nl_page_rows(const struct nl_page *page, const struct nl_plot *plot, size_t rows,
                   double height)
 {
-    size_t most = (size_t)fmax(4, ROWS_PER_PLOT * 28 / height);
+    size_t most = (size_t)fmax(4, HEIGHT_MOST / height);
     size_t n = (rows + most - 1) / most;
     size_t each = n > 0 ? (rows + n - 1) / n : 0;
     cleanup_free struct nl_plot *plots = calloc(n + 1, sizeof(*plots));

@@ -18,11 +18,19 @@
 #define TICKS 5
 #define LEAST 0.0015 /* of the whole: a bar that can be seen */
 
-/* What the picture needs to know: the names of phases, and the second that the axis ends at. */
+/* Names of phases, each with a colour of its own as long as there are enough. */
+struct names {
+    const char *names[PHASES_MAX];
+    size_t n;
+};
+
+/* What the picture needs to know: names of phases, and the second that the axis ends at. Phases of
+   the run and of layers, which are in other lines, share colours. */
 struct times {
     const json_t *document;
-    const char *names[PHASES_MAX];
-    size_t n_names;
+    struct names all;
+    struct names run;
+    struct names layers;
     double end;
     double step;
 };
@@ -32,17 +40,34 @@ bool nl_page_has_time(const json_t *document)
     return json_array_size(json_object_get(document, "phases")) > 0;
 }
 
+static size_t index_of(const struct names *names, const char *name)
+{
+    size_t i = 0;
+
+    while (i < names->n && strcmp(names->names[i], name) != 0)
+        i++;
+    return i;
+}
+
+static void add_name(struct names *names, const char *name)
+{
+    if (names->n < PHASES_MAX && index_of(names, name) == names->n)
+        names->names[names->n++] = name;
+}
+
 static void measure(struct times *times, const json_t *document)
 {
     size_t i;
     json_t *phase;
 
     times->document = document;
-    times->n_names = nl_phase_names(document, times->names, PHASES_MAX);
+    times->all.n = nl_phase_names(document, times->all.names, PHASES_MAX);
     json_array_foreach(json_object_get(document, "phases"), i, phase)
     {
         double end = nl_dig_number(phase, "start_s", 0) + nl_dig_number(phase, "seconds", 0);
 
+        add_name(nl_dig(phase, "layer") ? &times->layers : &times->run,
+                 nl_dig_string(phase, "name", "?"));
         if (end > times->end && end < 1e9)
             times->end = end;
     }
@@ -50,15 +75,6 @@ static void measure(struct times *times, const json_t *document)
         times->end = 0.001;
     times->step = nl_plot_round_up(times->end / TICKS);
     times->end = times->step * ceil(times->end / times->step);
-}
-
-static size_t index_of(const struct times *times, const char *name)
-{
-    size_t i = 0;
-
-    while (i < times->n_names && strcmp(times->names[i], name) != 0)
-        i++;
-    return i;
 }
 
 /* The lane of a phase, from above: the run's own, then the layers'. */
@@ -83,7 +99,8 @@ static void add_bar(const struct times *times, struct nl_plot_series *bar, const
     char *text = NULL;
 
     bar->kind = NL_PLOT_BOXES;
-    bar->colour = nl_colour_series(index_of(times, name));
+    bar->colour =
+        nl_colour_series(index_of(nl_dig(phase, "layer") ? &times->layers : &times->run, name));
     if (start < 0 || seconds < 0 || start + seconds > times->end ||
         lane > (double)nl_page_layers(times->document))
         return;
@@ -147,13 +164,16 @@ static void write_picture(const struct nl_page *page, const struct times *times)
     }
 }
 
-static void write_legend(struct nl_html *html, const struct times *times)
+static void write_legend(struct nl_html *html, const char *of, const struct names *names)
 {
+    if (names->n == 0)
+        return;
     nl_html_open(html, "ul", "legend");
-    for (size_t i = 0; i < times->n_names; i++) {
+    nl_html_leaf(html, "li", "quiet", of);
+    for (size_t i = 0; i < names->n; i++) {
         nl_html_open(html, "li", NULL);
         nl_page_swatch(html, i);
-        nl_html_text(html, times->names[i]);
+        nl_html_text(html, names->names[i]);
         nl_html_close(html);
     }
     nl_html_close(html);
@@ -185,15 +205,16 @@ void nl_page_time(const struct nl_page *page)
 
     measure(&times, page->document);
     write_picture(page, &times);
-    write_legend(page->html, &times);
+    write_legend(page->html, "Layers:", &times.layers);
+    write_legend(page->html, "Run:", &times.run);
     for (size_t i = 0; i < nl_page_layers(page->document); i++) {
         snprintf(names[i], sizeof(names[i]), ">%.20s", nl_page_layer_name(page->document, i));
         headings[2 + i] = names[i];
     }
     nl_html_details(page->html, "Seconds by phase");
     nl_html_table(page->html, "Seconds by phase and layer", headings);
-    for (size_t i = 0; i < times.n_names; i++)
-        write_row(page->html, page->document, times.names[i]);
+    for (size_t i = 0; i < times.all.n; i++)
+        write_row(page->html, page->document, times.all.names[i]);
     write_row(page->html, page->document, NULL);
     nl_html_table_end(page->html);
     nl_html_close(page->html);

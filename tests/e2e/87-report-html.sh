@@ -9,7 +9,7 @@ session=
 # wire METHOD PATH [JSON]: WebDriver's answer.
 wire()
 {
-    curl -sS --max-time 60 -X "$1" -H 'Content-Type: application/json' ${3:+--data-binary "$3"} \
+    curl -sS --max-time 120 -X "$1" -H 'Content-Type: application/json' ${3:+--data-binary "$3"} \
         "http://127.0.0.1:$port$2"
 }
 
@@ -101,7 +101,16 @@ jq '.slowdown |= [range(5) as $i | .[] | .benchmark += "-\($i)"]
     | .layers[] |= (.benchmarks |= [range(5) as $i | .[] | .name += "-\($i)"]
         | .metered |= [range(7) as $i | .[] | .name += "-\($i)"])' \
     tests/fixtures/report.json >"$work/many.json"
-for page in report panic hostile passed many; do
+# A layer that hangs.
+jq '.failure = {layer: "L2", phase: "commands", kind: "hung", message: "its vCPU stands", console_tail: ["last words"],
+        evidence: {looks: [range(9) | {after_s: ., console_bytes: "0", exits: "19684", disk_bytes: "0",
+                vcpus: [{rip: "ffffffff81c0de11", symbol: "default_idle+0x11", interrupts: false, halted: true, cpl: 0}]}],
+            process: "State:\tS (sleeping)", exit_reasons: {hlt: "12", interrupt: "250"},
+            backtrace: ["NMI backtrace for cpu 0"], stack: ["default_idle+0x11", "do_idle+0x22"]}}
+    | .diagnosis = {name: "hung", layer: "L2", summary: "L2 hangs", explanation: "L2 runs", remedy: "look at it",
+        evidence: ["it is hung", "seen at ffffffff81c0de11", "last heard 34.7 s ago"]}' \
+    tests/fixtures/report.json >"$work/hang.json"
+for page in report panic hostile passed many hang; do
     file=$work/$page.json
     [ -e "$file" ] || file=tests/fixtures/$page.json
     "$nestlab" report --html "$work/$page.html" "$file" >/dev/null 2>&1
@@ -115,6 +124,7 @@ for scheme in light dark; do
     done
 done
 audit_page panic 360 dark
+audit_page hang 1280 light
 audit_page hostile 360 light
 audit_page passed 360 light
 audit_page many 1280 dark

@@ -76,6 +76,11 @@ for (const element of document.querySelectorAll("body *"))
         element.getBoundingClientRect().right > window.innerWidth + 1)
         say("wider than the window", element);
 
+// Terms are beside what they say where there is room.
+for (const dd of document.querySelectorAll("dd"))
+    if (window.innerWidth > 700 && dd.getBoundingClientRect().left < dd.parentElement.getBoundingClientRect().left + 20)
+        say("in the column of terms", dd);
+
 // Structure.
 const levels = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].map(h => Number(h.tagName[1]));
 if (levels.filter(l => l === 1).length !== 1) say("not one h1");
