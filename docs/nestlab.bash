@@ -22,7 +22,7 @@ declare -gA _nestlab_options=(
     [validate]="--json $_nestlab_scenario_options"
     [report]="--text --html --junit --csv --check"
     [compare]="--with --fail-above --alpha --force --html --csv --json"
-    [history]="--benchmark --at --last --alpha --csv --document --json"
+    [history]="--benchmark --at --last --alpha --html --csv --document --json"
     [diagnose]="--json --rules --min-severity --explain --list-rules"
 )
 

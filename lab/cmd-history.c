@@ -21,6 +21,7 @@ enum {
     KEY_LAST,
     KEY_ALPHA,
     KEY_CSV,
+    KEY_HTML,
     KEY_DOCUMENT,
 };
 
@@ -32,6 +33,7 @@ static const struct argp_option option_table[] = {
     {"last", KEY_LAST, "N", 0, "Only the latest N runs (default: 200)", 0},
     {"alpha", KEY_ALPHA, "P", 0,
      "Chance that any series without a change is marked (default: 0.05)", 0},
+    {"html", KEY_HTML, "FILE", 0, "Write an HTML page with plots", 0},
     {"csv", KEY_CSV, "FILE", 0, "Write a row for each figure of each run", 0},
     {"document", KEY_DOCUMENT, "ID", 0, "Print the document of that run, as it was kept", 0},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
@@ -45,6 +47,7 @@ struct options {
     const char *at;
     const char *document;
     const char *csv;
+    const char *html;
     size_t last;
     double alpha;
     bool json;
@@ -80,6 +83,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_CSV:
         options->csv = arg;
+        return 0;
+    case KEY_HTML:
+        options->html = arg;
         return 0;
     case KEY_DOCUMENT:
         options->document = arg;
@@ -189,10 +195,12 @@ static int show(struct nl_history_store *store, const struct options *options,
         return -1;
     if (options->csv && write_file(nl_history_csv(history), options->csv, err) < 0)
         return -1;
+    if (options->html && write_file(nl_history_html(history), options->html, err) < 0)
+        return -1;
     if (options->json) {
         json_dumpf(history, stdout, JSON_INDENT(1));
         putchar('\n');
-    } else if (!options->csv) {
+    } else if (!options->csv && !options->html) {
         nl_history_text(history, stdout, nl_report_wants_colour(stdout));
     }
     return 0;

@@ -15,9 +15,8 @@
 #define ROW_HEIGHT 18.0
 #define TICKS_MAX 16
 
-/* What a log scale can show. */
-#define RATIO_MIN 1e-4
-#define RATIO_MAX 1e4
+/* Ratios further from 1 are drawn there; the table has them. */
+#define EDGE 4.0
 
 static void write_head(const struct nl_page *page)
 {
@@ -124,7 +123,9 @@ static const char *verdict_class(const json_t *row)
 {
     if (nl_dig_is(row, "verdict", "worse"))
         return "fail";
-    return nl_dig_is(row, "verdict", "better") ? "pass" : "skip";
+    if (nl_dig_is(row, "verdict", "better"))
+        return "pass";
+    return nl_dig_is(row, "verdict", "differs") ? NULL : "skip";
 }
 
 static void verdict_cell(struct nl_html *html, const json_t *row)
@@ -161,30 +162,53 @@ static void time_row(struct nl_html *html, const json_t *row)
     nl_html_close(html);
 }
 
-static bool can_be_shown(double value)
+/* How the ratios of one verdict look; the last is for all others. */
+static const struct look {
+    const char *verdict;
+    unsigned colour;
+    enum nl_plot_kind dots;
+} looks[] = {
+    {"worse", NL_COLOUR_SERIES + 4, NL_PLOT_POINTS},
+    {"better", NL_COLOUR_SERIES + 2, NL_PLOT_POINTS},
+    {"differs", NL_COLOUR_SERIES, NL_PLOT_POINTS},
+    {NULL, NL_COLOUR_QUIET, NL_PLOT_HOLLOW},
+};
+
+#define LOOKS (sizeof(looks) / sizeof(looks[0]))
+
+/* A line at 1, then for each look intervals and dots. */
+struct ratios {
+    struct nl_plot_series series[1 + 2 * LOOKS];
+};
+
+static struct nl_plot_series *intervals_of(struct ratios *ratios, const json_t *row)
 {
-    return value >= RATIO_MIN && value <= RATIO_MAX;
+    size_t k = 0;
+
+    while (looks[k].verdict && !nl_dig_is(row, "verdict", looks[k].verdict))
+        k++;
+    return &ratios->series[1 + 2 * k];
 }
 
-/* The ratios of one plot: those that changed, those that did not, and the intervals of both. */
-struct ratios {
-    struct nl_plot_series unity, changed_intervals, intervals, changed, unchanged;
-};
+/* One row that is a hundred times slower must not make a change of a tenth invisible. */
+static double at_most_the_edge(double value)
+{
+    return fmin(fmax(value, 1 / EDGE), EDGE);
+}
 
 static void add_ratio(struct ratios *ratios, struct nl_plot_axis *axis, const json_t *row, double y)
 {
-    bool changed =
-        !nl_dig_is(row, "verdict", "unchanged") && !nl_dig_is(row, "verdict", "not judged");
-    double value = nl_dig_number(row, "ratio", 0);
-    double low = nl_dig_number(row, "low", 0), high = nl_dig_number(row, "high", 0);
+    struct nl_plot_series *intervals = intervals_of(ratios, row);
+    double value = nl_dig_number(row, "ratio", NAN);
+    double low = nl_dig_number(row, "low", value), high = nl_dig_number(row, "high", value);
 
-    if (!can_be_shown(value))
+    if (!isfinite(value) || !isfinite(low) || !isfinite(high))
         return;
-    nl_plot_add(changed ? &ratios->changed : &ratios->unchanged, value, y);
-    if (!can_be_shown(low) || !can_be_shown(high))
-        low = high = value;
-    else
-        nl_plot_add(changed ? &ratios->changed_intervals : &ratios->intervals, low, high, y);
+    value = at_most_the_edge(value);
+    low = at_most_the_edge(low);
+    high = at_most_the_edge(high);
+    nl_plot_add(intervals, low, high, y);
+    nl_plot_add(intervals + 1, value, y);
     axis->low = fmin(axis->low, low);
     axis->high = fmax(axis->high, high);
 }
@@ -212,13 +236,16 @@ static size_t make_ticks(const struct nl_plot_axis *axis, struct nl_plot_tick *t
 
 static void start_series(struct ratios *ratios)
 {
-    ratios->unity.kind = NL_PLOT_LINE;
-    ratios->unity.colour = NL_COLOUR_QUIET;
-    ratios->unity.size = 1;
-    ratios->intervals.kind = ratios->changed_intervals.kind = NL_PLOT_INTERVALS_X;
-    ratios->unchanged.kind = NL_PLOT_HOLLOW;
-    ratios->intervals.colour = ratios->unchanged.colour = NL_COLOUR_QUIET;
-    ratios->changed_intervals.colour = ratios->changed.colour = nl_colour_series(4);
+    ratios->series[0].kind = NL_PLOT_LINE;
+    ratios->series[0].colour = NL_COLOUR_QUIET;
+    ratios->series[0].size = 1;
+    for (size_t k = 0; k < LOOKS; k++) {
+        struct nl_plot_series *intervals = &ratios->series[1 + 2 * k];
+
+        intervals[0].kind = NL_PLOT_INTERVALS_X;
+        intervals[1].kind = looks[k].dots;
+        intervals[0].colour = intervals[1].colour = looks[k].colour;
+    }
 }
 
 static size_t name_rows(const json_t *rows, struct nl_plot_tick *names, char (*texts)[96])
@@ -234,15 +261,6 @@ static size_t name_rows(const json_t *rows, struct nl_plot_tick *names, char (*t
         names[i] = (struct nl_plot_tick){(double)i + 0.5, texts[i]};
     }
     return n;
-}
-
-static void free_series(struct ratios *ratios)
-{
-    free(ratios->unity.values);
-    free(ratios->changed_intervals.values);
-    free(ratios->intervals.values);
-    free(ratios->changed.values);
-    free(ratios->unchanged.values);
 }
 
 static void write_ratios(const struct nl_page *page)
@@ -264,8 +282,8 @@ static void write_ratios(const struct nl_page *page)
         .bottom = 20,
         .x = {.low = 1 / 1.02, .high = 1.02, .log = true, .grid = true, .ticks = ticks},
         .y = {.ticks = names},
-        .series = &ratios.unity,
-        .n_series = sizeof(ratios) / sizeof(ratios.unity),
+        .series = ratios.series,
+        .n_series = 1 + 2 * LOOKS,
     };
 
     if (!texts || !names)
@@ -274,13 +292,14 @@ static void write_ratios(const struct nl_page *page)
     start_series(&ratios);
     for (size_t i = 0; i < plot.y.n_ticks; i++)
         add_ratio(&ratios, &plot.x, json_array_get(rows, i), (double)i + 0.5);
-    nl_plot_add(&ratios.unity, 1.0, 0.0);
-    nl_plot_add(&ratios.unity, 1.0, (double)plot.y.n_ticks);
+    nl_plot_add(&ratios.series[0], 1.0, 0.0);
+    nl_plot_add(&ratios.series[0], 1.0, (double)plot.y.n_ticks);
     plot.x.low /= 1.01;
     plot.x.high *= 1.01;
     plot.x.n_ticks = make_ticks(&plot.x, ticks, labels);
     nl_page_rows(page, &plot, plot.y.n_ticks, ROW_HEIGHT);
-    free_series(&ratios);
+    for (size_t k = 0; k < plot.n_series; k++)
+        free(ratios.series[k].values);
 }
 
 static void write_times(const struct nl_page *page)
@@ -295,8 +314,9 @@ static void write_times(const struct nl_page *page)
     nl_html_format(page->html,
                    "Medians; how many times slower, with its interval; above 1 is always worse. p "
                    "is corrected for the %zu rows: with %g %% or less it is a change. ~ is "
-                   "unstable; hollow is unchanged.",
-                   json_array_size(rows), 100 * nl_dig_number(page->document, "alpha", 0));
+                   "unstable. In the picture hollow is unchanged, and what is further away than "
+                   "%g times is at the edge.",
+                   json_array_size(rows), 100 * nl_dig_number(page->document, "alpha", 0), EDGE);
     nl_html_close(page->html);
     json_array_foreach(rows, i, row) by_samples += nl_dig_is(row, "observations", "samples");
     if (by_samples > 0) {

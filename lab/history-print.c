@@ -240,6 +240,6 @@ void nl_history_text(const json_t *history, FILE *out, bool colour)
             nl_history_when(history, (json_int_t)runs - 1).text);
     for (size_t lane = 0; lane < lanes; lane++)
         print_lane(&to, history, lane);
-    fputc('\n', out);
+    fputs("\n| is before the first run of a new level.\n", out);
     nl_text_wrap(&to, sum ? sum : "", 0, 2);
 }

@@ -7,6 +7,7 @@
 #include "dig.h"
 #include "history-figures.h"
 #include "report-text.h"
+#include "stats.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,6 +44,21 @@ void nl_history_number(char text[32], const json_t *series, double value)
         snprintf(text, 32, "%.15g", value);
     else
         nl_text_number(text, value);
+}
+
+double nl_history_median(const json_t *series)
+{
+    const json_t *points = json_object_get(series, "points");
+    cleanup_free double *numbers = calloc(json_array_size(points) + 1, sizeof(*numbers));
+    size_t i;
+    json_t *point;
+
+    json_array_foreach(points, i, point)
+    {
+        if (numbers)
+            numbers[i] = nl_dig_number(point, "value", 0);
+    }
+    return numbers && i > 0 ? nl_median(numbers, i) : 0;
 }
 
 bool nl_history_lane_used(const json_t *history, size_t lane)
@@ -171,13 +187,13 @@ char *nl_history_sum(const json_t *history)
                  "with so many of them it takes %zu runs.",
                  hopeless, runs_needed(level)) < 0)
         return NULL;
-    if (asprintf(&text,
-                 "%d of %d series changed: %d times for the worse, %d for the better. Changes are "
-                 "marked with |; the chance that one is marked in series that never changed is at "
-                 "most %g %%, all series together.%s",
-                 (int)nl_dig_integer(sum, "changed", 0), series,
-                 (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0),
-                 100 * nl_dig_number(history, "alpha", 0), rest ? rest : "") < 0)
+    if (asprintf(
+            &text,
+            "%d of %d series changed: %d times for the worse, %d for the better. The chance "
+            "that a change is marked anywhere in series that never changed is at most %g %%.%s",
+            (int)nl_dig_integer(sum, "changed", 0), series, (int)nl_dig_integer(sum, "worse", 0),
+            (int)nl_dig_integer(sum, "better", 0), 100 * nl_dig_number(history, "alpha", 0),
+            rest ? rest : "") < 0)
         return NULL;
     return text;
 }

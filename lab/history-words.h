@@ -19,6 +19,9 @@ const char *nl_history_run(const json_t *history, json_int_t run);
 /* A value of SERIES: counts to the last digit, else four significant ones. */
 void nl_history_number(char text[32], const json_t *series, double value);
 
+/* The median of all its values. */
+double nl_history_median(const json_t *series);
+
 /* Has the lane any series? */
 bool nl_history_lane_used(const json_t *history, size_t lane);
 

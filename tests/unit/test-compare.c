@@ -16,6 +16,7 @@
 
 #include <argp.h>
 #include <fcntl.h>
+#include <libxml/parser.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -632,6 +633,8 @@ static void test_command(void **state)
         {{"a", "--with", "b", "--json"}, 0, "\"verdict\": \"differs\""},
         {{"sets/a", "--with", "b"}, 0, "4 runs, from"},
         {{"--csv", "out.csv", "sets/a", "sets/b"}, 0, "1 worse"},
+        {{"--html", "out.html", "sets/a", "sets/b"}, 0, "1 worse"},
+        {{"--html", "/no/such/folder.html", "a", "b"}, 3, "cannot make"},
         {{"a", "a/document.json", "--with", "b"}, 2, "are the same run"},
         {{"a", "c.json"}, 2, "not comparable: kind of L0"},
         {{"a", "c.json", "--force"}, 0, "Not comparable"},
@@ -664,7 +667,7 @@ static void test_command(void **state)
         if (status != known[i].status || !strstr(text, known[i].printed))
             fail_msg("%zu: status %d\n%s", i, status, text);
     }
-    assert_int_equal(unlink("out.csv"), 0);
+    assert_int_equal(unlink("out.csv") + unlink("out.html"), 0);
     unlink("a/document.json");
     unlink("b/document.json");
     unlink("c.json");
@@ -692,6 +695,41 @@ static void test_csv(void **state)
     assert_non_null(strstr(text, "time,\"'=1+\"\"x\"\"\",\"L1\",\"ns\",100.95"));
     assert_non_null(strstr(text, "metered,\"cpuid\",\"L1\",\"instructions\",101,151,"));
     assert_non_null(strstr(text, ",50,0,,,0,0,,,worse,no\r\n"));
+}
+
+/* A page that is XML whatever the documents held, with a row for each benchmark and no script. */
+static void test_html(void **state)
+{
+    const struct nl_compare_options options = {0.05, 1, false};
+    double samples[20], extremes[20];
+    json_t *a = document("a"), *b = document("<script>b");
+    cleanup_json json_t *comparison = NULL;
+    cleanup_free char *page = NULL;
+    xmlDocPtr xml;
+
+    (void)state;
+    fill(samples, 20, 100, 0.1);
+    fill(extremes, 20, 1e300, 0);
+    add_benchmark(a, 1, "<img src=x>\"`ls`", "ns", samples, 20);
+    add_benchmark(b, 1, "<img src=x>\"`ls`", "ns", extremes, 20);
+    add_benchmark(a, 1, "same", "ns", samples, 20);
+    add_benchmark(b, 1, "same", "ns", samples, 20);
+    add_metered(a, 1, 100, 1, 100, 0, 0);
+    add_metered(b, 1, 150, 1, 100, 0, 0);
+    comparison = compare(a, b, &options);
+    page = nl_compare_html(comparison);
+    assert_non_null(page);
+    xml = xmlReadMemory(page, (int)strlen(page), "page", NULL, XML_PARSE_NONET);
+    assert_non_null(xml);
+    xmlFreeDoc(xml);
+    assert_null(strstr(page, "<script"));
+    assert_null(strstr(page, "<img"));
+    assert_non_null(strstr(page, "<strong>FAILED</strong>"));
+    assert_non_null(strstr(page, "&lt;img src=x&gt;"));
+    assert_non_null(strstr(page, "role=\"img\""));
+    assert_non_null(strstr(page, "+50"));
+    assert_non_null(strstr(page, ">worse, FAIL<"));
+    assert_non_null(strstr(page, ">unchanged<"));
 }
 
 static int set_up(void **state)
@@ -729,6 +767,7 @@ int main(void)
         cmocka_unit_test(test_nothing_in_common),
         cmocka_unit_test(test_command),
         cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_html),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

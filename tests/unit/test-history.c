@@ -16,6 +16,7 @@
 
 #include <argp.h>
 #include <fcntl.h>
+#include <libxml/parser.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -300,6 +301,36 @@ static void test_text_and_csv(void **state)
     assert_non_null(strstr(csv, ",20,1,worse\r\n"));
 }
 
+/* A page that is XML whatever the documents held, with a plot for each series and no script. */
+static void test_html(void **state)
+{
+    struct run runs[RUNS];
+    cleanup_json json_t *history = NULL;
+    cleanup_free char *page = NULL;
+    xmlDocPtr xml;
+
+    (void)state;
+    fill(runs, RUNS);
+    for (size_t i = 18; i < RUNS; i++) {
+        runs[i].kernel = "6.9<script>alert(1)</script>";
+        runs[i].cpuid *= 2;
+    }
+    history = history_of(runs, RUNS, &all);
+    json_object_set_new(json_array_get(json_object_get(history, "series"), 0), "name",
+                        json_string("\"><img src=x onerror=y>\n`system`"));
+    page = nl_history_html(history);
+    assert_non_null(page);
+    xml = xmlReadMemory(page, (int)strlen(page), "page", NULL, XML_PARSE_NONET);
+    assert_non_null(xml);
+    xmlFreeDoc(xml);
+    assert_null(strstr(page, "<script"));
+    assert_null(strstr(page, "<img"));
+    assert_non_null(strstr(page, "Changed with run-018, 01-19 10:15"));
+    assert_non_null(strstr(page, "L1: kernel: 6.1 -&gt; 6.9&lt;script&gt;"));
+    assert_non_null(strstr(page, "role=\"img\""));
+    assert_non_null(strstr(page, "<desc"));
+}
+
 /* In a child, since argp ends the process on a wrong request. */
 static int command(const char *const args[ARGS_MAX], const char *printed)
 {
@@ -351,6 +382,8 @@ static void test_command(void **state)
         {{"h", "--at", "L1", "--benchmark", "cpuid"}, 0, "cpuid"},
         {{"h", "--at", "L9"}, 2, "no run has figures of anything at L9"},
         {{"h", "--csv", "out.csv"}, 0, ""},
+        {{"h", "--html", "out.html"}, 0, ""},
+        {{"h", "--html", "/no/such/folder.html"}, 3, "cannot make"},
         {{"h", "--json"}, 0, "\"series\""},
         {{"h", "--document", "run-001"}, 0, "\"run-001\""},
         {{"h", "--document", "run-00"}, 2, "holds no run run-00"},
@@ -376,7 +409,8 @@ static void test_command(void **state)
             fail_msg("%s %s: status %d", known[i].args[0], known[i].args[1], status);
     }
     assert_int_equal(unlink("a.json") + unlink("runs/a.json") + unlink("runs/b.json") +
-                         unlink("broken.json") + unlink("out.csv") + unlink("h/history.db"),
+                         unlink("broken.json") + unlink("out.csv") + unlink("out.html") +
+                         unlink("h/history.db"),
                      0);
     assert_int_equal(rmdir("runs") + rmdir("h"), 0);
     assert_int_equal(chdir("/"), 0);
@@ -402,10 +436,15 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_changed), cmocka_unit_test(test_changed),
-        cmocka_unit_test(test_counts),          cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_few_runs),        cmocka_unit_test(test_filters),
-        cmocka_unit_test(test_text_and_csv),    cmocka_unit_test(test_command),
+        cmocka_unit_test(test_nothing_changed),
+        cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_few_runs),
+        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_html),
+        cmocka_unit_test(test_text_and_csv),
+        cmocka_unit_test(test_command),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
