@@ -243,11 +243,8 @@ void nl_html_picture(struct nl_html *html, const char *class, double width, doub
     nl_html_attribute(html, "xmlns", SVG);
     nl_html_attribute(html, "role", "img");
     nl_html_attribute(html, "aria-labelledby", "t%u d%u", number, number);
-    if (width > 0)
-        nl_html_attribute(html, "viewBox", "0 0 %g %g", width, height);
-    else
-        nl_html_attribute(html, "height", "%g", height);
-    nl_html_attribute(html, "width", width > 0 ? "%g" : "100%%", width);
+    nl_html_attribute(html, "viewBox", "0 0 %g %g", width, height);
+    nl_html_attribute(html, "width", "%g", width);
     nl_html_open(html, "title", NULL);
     nl_html_attribute(html, "id", "t%u", number);
     nl_html_text(html, title);

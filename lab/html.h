@@ -59,7 +59,7 @@ void nl_html_cell(struct nl_html *html, const char *class, const char *format, .
 void nl_html_term(struct nl_html *html, const char *term, const char *text);
 
 /* An inline picture: <svg> with a title and a description for those who do not see it, in HTML's
-   pixels; WIDTH 0: as wide as there is room, positions in per cent. To be closed. */
+   pixels; the style sheet makes it smaller where there is less room. To be closed. */
 void nl_html_picture(struct nl_html *html, const char *class, double width, double height,
                      const char *title, const char *description);
 

@@ -32,10 +32,16 @@ static void picture_text(struct nl_html *html, double x, double y, const char *a
 {
     /* What is hidden in a text is shown, and takes more room so. */
     cleanup_free char *shown = nl_printable(text, LETTERS);
-    char at[32];
 
-    snprintf(at, sizeof(at), "%.1f", x);
-    nl_page_label(html, at, y, anchor, size, colour, shown ? shown : "");
+    nl_html_open(html, "text", NULL);
+    nl_page_colour(html, colour);
+    nl_html_attribute(html, "x", "%.1f", x);
+    nl_html_attribute(html, "y", "%.1f", y);
+    nl_html_attribute(html, "text-anchor", "%s", anchor);
+    nl_html_attribute(html, "font-size", "%s", size);
+    nl_html_attribute(html, "fill", "currentColor");
+    nl_html_text(html, shown ? shown : "");
+    nl_html_close(html);
 }
 
 /* "KVM guest of L0" */

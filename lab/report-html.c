@@ -60,20 +60,6 @@ void nl_page_colour(struct nl_html *html, unsigned colour)
     nl_html_attribute(html, "color", "%s", nl_html_colour(colour));
 }
 
-void nl_page_label(struct nl_html *html, const char *x, double y, const char *anchor,
-                   const char *size, unsigned colour, const char *text)
-{
-    nl_html_open(html, "text", NULL);
-    nl_page_colour(html, colour);
-    nl_html_attribute(html, "x", "%s", x);
-    nl_html_attribute(html, "y", "%.1f", y);
-    nl_html_attribute(html, "text-anchor", "%s", anchor);
-    nl_html_attribute(html, "font-size", "%s", size);
-    nl_html_attribute(html, "fill", "currentColor");
-    nl_html_text(html, text);
-    nl_html_close(html);
-}
-
 void nl_page_swatch(struct nl_html *html, size_t series)
 {
     nl_html_ornament(html, "swatch", 12, 12);

@@ -96,8 +96,4 @@ void nl_page_rows(const struct nl_page *page, const struct nl_plot *plot, size_t
    forbid style sheets, the class for all others. To be called right after nl_html_open(). */
 void nl_page_colour(struct nl_html *html, unsigned colour);
 
-/* A text in a picture, SIZE pixels high, whose base line is at Y; X is "12%" or a length. */
-void nl_page_label(struct nl_html *html, const char *x, double y, const char *anchor,
-                   const char *size, unsigned colour, const char *text);
-
 #endif

@@ -136,7 +136,8 @@ static void assert_accessible(xmlDocPtr xml)
 
 static void test_every_fixture(void **state)
 {
-    static const char *const names[] = {"passed", "nested-off", "panic", "no-l0", "hostile"};
+    static const char *const names[] = {"passed", "nested-off", "panic",
+                                        "no-l0",  "hostile",    "report"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -244,6 +245,26 @@ static void test_absent_data(void **state)
     xmlFreeDoc(xml);
 }
 
+/* Without gnuplot there are tables, and words about the pictures. */
+static void test_no_gnuplot(void **state)
+{
+    cleanup_json json_t *document = fixture("report");
+    cleanup_free char *path = strdup(getenv("PATH"));
+    xmlDocPtr xml, with = parse(document);
+
+    (void)state;
+    setenv("PATH", "/nonexistent", 1);
+    xml = parse(document);
+    setenv("PATH", path, 1);
+    assert_accessible(xml);
+    assert_count(xml, "//h:p[starts-with(., 'No picture: gnuplot')]", 5);
+    assert_count(xml, "//s:polygon | //s:circle | //s:path", 0);
+    assert_true(number(with, "count(//s:polygon)") > 10);
+    assert_int_equal(number(xml, "count(//h:table)"), number(with, "count(//h:table)"));
+    xmlFreeDoc(xml);
+    xmlFreeDoc(with);
+}
+
 static json_t *metered(const char *name, int total, int by_l0, int by_l1, int by_l2)
 {
     return json_pack("{s:s, s:i, s:i, s:s, s:i, s:[i,i,i], s:[i,i,i], s:[{s:i,s:i,s:i}]}", "name",
@@ -291,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_failed),        cmocka_unit_test(test_panic),
         cmocka_unit_test(test_time_line),     cmocka_unit_test(test_absent_data),
         cmocka_unit_test(test_meter),         cmocka_unit_test(test_ratios),
+        cmocka_unit_test(test_no_gnuplot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
