@@ -18,8 +18,10 @@
    libvirt that hangs would go on otherwise. */
 #define JUDGE_S 40.0
 #define JUDGE_LATE_S 3.0
-/* A layer that is busy with its guest's end takes its time to answer. */
-#define SSHD_S 15.0
+/* A layer that is busy with its guests takes its time for a login; when it is too busy for a ping,
+   too, nothing is wrong with its sshd. */
+#define SSHD_S 30.0
+#define PROMPT_PONG_S 1.0
 #define FIRST_PONG_S 3.0
 /* libvirt may hear of a layer's end a moment after its agent's stream has ended. */
 #define HEARSAY_S 3.0
@@ -180,7 +182,8 @@ static bool misses_service(struct nl_layer *layer, const json_t *pong, bool thor
         return true;
     }
     if (!thorough || layer->ssh_port == 0 ||
-        nl_probe_sshd(layer->ssh_port, nl_deadline_in(SSHD_S)) || nl_interrupted())
+        nl_probe_sshd(layer->ssh_port, nl_deadline_in(SSHD_S)) || nl_interrupted() ||
+        !nl_watch_answers(layer, PROMPT_PONG_S))
         return false;
     set_sight(sight, "error", "its sshd does not answer, its agent does");
     sight->service = "sshd";
