@@ -323,7 +323,7 @@ json_t *nl_comparable_terms(const json_t *document, bool times)
 
     add_terms(terms, run_points, N_OF(run_points), times, NULL, document);
     json_array_foreach(json_object_get(document, "layers"), i, layer) add_terms(
-        terms, layer_points, N_OF(layer_points), times, nl_dig_string(layer, "name", "?"), layer);
+        terms, layer_points, N_OF(layer_points), true, nl_dig_string(layer, "name", "?"), layer);
     return terms;
 }
 

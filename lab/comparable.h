@@ -22,7 +22,8 @@ json_t *nl_comparable_excerpt(const json_t *document);
 
 /* What must be equal for figures of two runs to mean the same, benchmarks aside: elements "what",
    "layer" (or null), "value" (a text, or null: not known). TIMES: of times; else of counts, which
-   do not depend on this machine. Runs of equally many layers with equal terms have no obstacles
+   do not depend on this machine, but on the layers' clock sources: a kernel that reads another
+   clock executes other instructions. Runs of equally many layers with equal terms have no obstacles
    between them. New reference. */
 json_t *nl_comparable_terms(const json_t *document, bool times);
 
