@@ -69,7 +69,7 @@ int nl_work_clocks_end(struct nl_stack *stack, const struct nl_clock_look *first
 {
     for (size_t i = 0; i < stack->n_layers; i++) {
         cleanup_json json_t *reply = NULL;
-        struct nl_clock_look last;
+        struct nl_clock_look last = {0};
 
         if (look(stack, (int)i, &last, &reply, err) < 0)
             return -1;
