@@ -1,5 +1,5 @@
 #!/bin/bash
-# the page of a real run in a browser: light and dark, wide and as a phone, and on paper
+# pages in a browser, as of a real run: light and dark, wide and as a phone, and on paper
 . "$(dirname "$0")/lib.sh"
 
 audit=$source_dir/tests/e2e/report-audit.js
@@ -84,9 +84,10 @@ audit_page()
     local found
     show "$@"
     found=$(run_script "$audit")
-    [ "$found" = '[]' ] || problem "$1 at $2, $3: $found"
-    # To look at: what a failed test leaves. Those of the others are like them.
-    [ "$1" != report ] || shot "$1-$2-$3"
+    if [ "$found" != '[]' ]; then
+        problem "$1 at $2, $3: $found"
+        shot "$1-$2-$3"
+    fi
 }
 
 # expect_seen JAVASCRIPT TEXT: a page that is broken like this is found to be.
@@ -116,6 +117,14 @@ for page in report panic hostile passed many hang; do
     "$nestlab" report --html "$work/$page.html" "$file" >/dev/null 2>&1
     [ -s "$work/$page.html" ] || problem "no page of $page.json"
 done
+# The other pages of nestlab are made of the same parts.
+jq '.run.id = "second" | .run.started = "2026-12-01T10:15:00Z"' tests/fixtures/report.json >"$work/second.json"
+"$nestlab" compare --html "$work/compare.html" tests/fixtures/report.json "$work/second.json" >/dev/null 2>&1
+"$nestlab" history "$work/history" tests/fixtures/report.json "$work/second.json" >/dev/null 2>&1
+"$nestlab" history --html "$work/history.html" "$work/history" >/dev/null 2>&1
+for page in compare history; do
+    [ -s "$work/$page.html" ] || problem "no page of $page"
+done
 start_browser
 
 for scheme in light dark; do
@@ -127,6 +136,9 @@ audit_page panic 360 dark
 audit_page hang 1280 light
 audit_page hostile 360 light
 audit_page passed 360 light
+audit_page compare 360 dark
+audit_page history 360 light
+audit_page history 1280 dark
 audit_page many 1280 dark
 audit_page many 360 light
 
@@ -159,7 +171,7 @@ wire POST "/session/$session/se/log" '{"type": "performance"}' |
     jq -r '.value[].message | fromjson | .message | select(.method == "Network.requestWillBeSent")
         | .params.request.url' >"$work/requests.txt"
 grep -q "^file://$work/report.html" "$work/requests.txt" || problem "the browser's requests were not seen"
-if grep -v "^file://$work/[a-z]*\.html\$" "$work/requests.txt"; then
-    problem "a page asked for something else"
+if grep -v "^file://$work/[a-z]*\.html\$" "$work/requests.txt" >"$work/elsewhere.txt"; then
+    problem "a page asked for $(head -n 1 "$work/elsewhere.txt" | cut -c 1-100)"
 fi
 finish

@@ -277,7 +277,8 @@ static void test_no_gnuplot(void **state)
         "#!/bin/sh\necho '<?xml version=\"1.0\"?><svg'\n",
     };
     struct nl_plot plot = plot_of(NULL, 0);
-    cleanup_free char *path = strdup(getenv("PATH"));
+    const char *old = getenv("PATH");
+    cleanup_free char *path = strdup(old ? old : "");
 
     (void)state;
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {

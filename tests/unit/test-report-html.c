@@ -249,7 +249,8 @@ static void test_absent_data(void **state)
 static void test_no_gnuplot(void **state)
 {
     cleanup_json json_t *document = fixture("report");
-    cleanup_free char *path = strdup(getenv("PATH"));
+    const char *old = getenv("PATH");
+    cleanup_free char *path = strdup(old ? old : "");
     xmlDocPtr xml, with = parse(document);
 
     (void)state;
