@@ -145,14 +145,15 @@ static size_t runs_needed(double alpha)
     return n;
 }
 
-/* The level of one series: the least that Holm's correction leaves of the whole family's. */
-static double level_of_one(const json_t *history)
+/* The level of one series: the least that Holm's correction leaves of the whole family's, which is
+   those that are tested, or with ALL those that will be once they are long enough. */
+static double level_of_one(const json_t *history, bool all)
 {
     size_t family = 0, i;
     json_t *series;
 
     json_array_foreach(json_object_get(history, "series"), i, series) family +=
-        nl_dig_is(series, "judged", "ranks");
+        nl_dig_is(series, "judged", "ranks") || (all && !nl_dig_is(series, "judged", "exact"));
     return nl_dig_number(history, "alpha", 0) / (double)(family > 0 ? family : 1);
 }
 
@@ -176,8 +177,7 @@ char *nl_history_sum(const json_t *history)
 {
     const json_t *sum = json_object_get(history, "sum");
     int series = (int)nl_dig_integer(sum, "series", 0);
-    double level = level_of_one(history);
-    int hopeless = count_hopeless(history, level);
+    int hopeless = count_hopeless(history, level_of_one(history, false));
     cleanup_free char *rest = NULL;
     char *text;
 
@@ -185,7 +185,7 @@ char *nl_history_sum(const json_t *history)
         asprintf(&rest,
                  " %d of the series are too short for a change to be told, however great: "
                  "with so many of them it takes %zu runs.",
-                 hopeless, runs_needed(level)) < 0)
+                 hopeless, runs_needed(level_of_one(history, true))) < 0)
         return NULL;
     if (asprintf(
             &text,
