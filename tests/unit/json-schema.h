@@ -26,7 +26,7 @@ static inline bool has_type(const json_t *value, const char *type)
         [JSON_FALSE] = "boolean",  [JSON_NULL] = "null",
     };
 
-    return strcmp(names[json_typeof(value)], type) == 0;
+    return value && strcmp(names[json_typeof(value)], type) == 0;
 }
 
 static inline bool is_one_of(const json_t *value, const json_t *list)
