@@ -171,9 +171,11 @@ static char *command_line(const struct nl_layer *layer)
             spec->name);
     /* Linux waits for a few of the timer's ticks and panics if there are none. Under TCG, on a
        machine that has other work, there may be none. As KVM's guest it leaves that out by itself.
-     */
+       It also compares TCG's TSC, which is the host's clock, with a slower timer, and after a pause
+       of QEMU's takes the TSC for the one that is wrong: then every reading of a clock is an exit
+       in all layers. */
     if (is_outermost(layer) && !layer->stack->kvm)
-        fputs(" no_timer_check", out);
+        fputs(" no_timer_check tsc=nowatchdog", out);
     write_seed(out);
     if (layer->hypervisor) {
         fprintf(out, " nestlab.root=nl-%s nestlab.kvm=1", spec->name);

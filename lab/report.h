@@ -28,8 +28,8 @@ int nl_report_html(const json_t *document, const char *path, struct nl_error **e
 /* The same as text, the caller's; NULL when out of memory. */
 char *nl_report_html_text(const json_t *document);
 
-/* Every figure of a run as a row of comma-separated values (docs/report.md), the caller's; NULL when
-   out of memory. */
+/* Every figure of a run as a row of comma-separated values (docs/report.md), the caller's; NULL
+   when out of memory. */
 char *nl_report_csv_text(const json_t *document);
 
 #endif
