@@ -1,5 +1,6 @@
 /*
- * plot-svg.h - from gnuplot's SVG to the page: only what is known is taken over.
+ * plot-svg.h - what the files of plot.h share: running gnuplot, and from its SVG to the page, where
+ * only what is known is taken over.
  */
 #ifndef NL_PLOT_SVG_H
 #define NL_PLOT_SVG_H
@@ -24,6 +25,9 @@
 
 /* gnuplot's dots are this large at "pointsize 1", in letters of 12 pixels. */
 #define NL_PLOT_POINT_RADIUS 4.5
+
+/* What gnuplot prints for SCRIPT, one SVG after the other; the caller's. */
+int nl_plot_run(const char *script, char **output, struct nl_error **err);
 
 /* The series that gnuplot drew as its NUMBERth, from 1: one without a point that can be shown is
    left out of the script. NULL: there is none. */

@@ -1,17 +1,12 @@
 /*
- * plot.c - running gnuplot, and its answer in parts: see plot.h.
+ * plot.c - from plots to pictures in a page: see plot.h.
  */
 #include "plot.h"
-#include "deadline.h"
 #include "plot-svg.h"
-#include "process.h"
 
 #include <libxml/parser.h>
 #include <string.h>
 
-#define TIMEOUT 20.0
-#define TIMEOUT_INTERRUPTED 3.0 /* who interrupted a run waits for its report */
-#define OUTPUT_LIMIT (64 << 20)
 #define PICTURE_START "<?xml "
 
 struct nl_plot_pictures {
@@ -28,29 +23,6 @@ void nl_plots_free(struct nl_plot_pictures **pictures)
         xmlFreeDoc((*pictures)->svg[i]);
     free(*pictures);
     *pictures = NULL;
-}
-
-static int run_gnuplot(const char *script, char **output, struct nl_error **err)
-{
-    static const char *const argv[] = {"gnuplot", "--default-settings", "-", NULL};
-    /* Decimal points, and no initialisation but the script. */
-    static const char *const environment[] = {"LC_ALL=C.UTF-8", NULL};
-    struct nl_process process = {
-        .argv = argv,
-        .environment = environment,
-        .input = script,
-        .output_limit = OUTPUT_LIMIT,
-        .timeout = nl_interrupted() ? TIMEOUT_INTERRUPTED : TIMEOUT,
-    };
-    int rc;
-
-    /* A run that was interrupted has a report, too. */
-    nl_interrupt_shield(true);
-    rc = nl_process_run(&process, output, err);
-    nl_interrupt_shield(false);
-    if (rc < 0)
-        nl_hint(err, "is gnuplot installed (package gnuplot-nox)?");
-    return rc;
 }
 
 /* One picture after the other, each an XML file of its own. */
@@ -94,7 +66,7 @@ int nl_plots_draw(const struct nl_plot *plots, size_t n, struct nl_plot_pictures
         return nl_fail(err, NL_EXIT_LAB, "cannot draw: out of memory");
     made->plots = plots;
     made->n = n;
-    if (run_gnuplot(script, &output, err) < 0 || parse(made, output, err) < 0)
+    if (nl_plot_run(script, &output, err) < 0 || parse(made, output, err) < 0)
         return -1;
     *pictures = nl_steal(&made);
     return 0;

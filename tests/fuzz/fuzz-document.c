@@ -9,6 +9,7 @@
 #include "dig.h"
 #include "document.h"
 #include "json-mutator.h"
+#include "no-gnuplot.h"
 #include "profile.h"
 #include "report.h"
 #include "slowdown.h"

@@ -6,13 +6,14 @@
  */
 #include "carrier.h"
 #include "dig.h"
-#include "document.h"
 #include "doctor.h"
+#include "document.h"
 #include "exits.h"
 #include "hang-text.h"
 #include "json-mutator.h"
 #include "link-internal.h"
 #include "meter-result.h"
+#include "no-gnuplot.h"
 #include "report.h"
 
 #include <pthread.h>
