@@ -110,7 +110,8 @@ static const struct argp argp = {
     .args_doc = "DIR [DOCUMENT...]",
     .doc = "Keep documents over time in DIR/" NL_HISTORY_FILE ", and show the trend of every "
            "benchmark, count and phase by layer, with the runs at which it changed. Documents, or "
-           "folders of runs, are added; without any the history is shown.\v"
+           "folders of runs, are added; without any, or with an option that says how, the "
+           "history is shown.\v"
            "Exit status: 0, or 2 if a document cannot be read, or DIR holds no history or not a "
            "history of nestlab's.",
 };
@@ -151,7 +152,8 @@ static int add_path(struct nl_history_store *store, const char *path, struct add
     return 0;
 }
 
-static int add_all(struct nl_history_store *store, char **paths, struct nl_error **err)
+/* SAY: where to put what was done; standard output is JSON's if that is asked for. */
+static int add_all(struct nl_history_store *store, char **paths, FILE *say, struct nl_error **err)
 {
     struct added added = {0};
     int rc = 0;
@@ -159,7 +161,7 @@ static int add_all(struct nl_history_store *store, char **paths, struct nl_error
     for (char **path = paths; rc == 0 && *path; path++)
         rc = add_path(store, *path, &added, err);
     /* Also after a failure: what was added before it stays. */
-    printf("%zu added, %zu there already\n", added.n, added.known);
+    fprintf(say, "%zu added, %zu there already\n", added.n, added.known);
     return rc;
 }
 
@@ -206,6 +208,13 @@ static int show(struct nl_history_store *store, const struct options *options,
     return 0;
 }
 
+/* Of those who add documents. */
+static bool wants_to_see(const struct options *options)
+{
+    return options->json || options->csv || options->html || options->document ||
+           options->names[0] || options->at;
+}
+
 static int history(const struct options *options, struct nl_error **err)
 {
     cleanup_history struct nl_history_store *store = NULL;
@@ -213,8 +222,10 @@ static int history(const struct options *options, struct nl_error **err)
 
     if (nl_history_open(options->operands[0], *documents, &store, err) < 0)
         return -1;
-    if (*documents)
-        return add_all(store, documents, err);
+    if (*documents && add_all(store, documents, options->json ? stderr : stdout, err) < 0)
+        return -1;
+    if (*documents && !wants_to_see(options))
+        return 0;
     if (options->document)
         return print_document(store, options->document, err);
     return show(store, options, err);

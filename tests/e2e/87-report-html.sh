@@ -120,8 +120,8 @@ done
 # The other pages of nestlab are made of the same parts.
 jq '.run.id = "second" | .run.started = "2026-12-01T10:15:00Z"' tests/fixtures/report.json >"$work/second.json"
 "$nestlab" compare --html "$work/compare.html" tests/fixtures/report.json "$work/second.json" >/dev/null 2>&1
-"$nestlab" history "$work/history" tests/fixtures/report.json "$work/second.json" >/dev/null 2>&1
-"$nestlab" history --html "$work/history.html" "$work/history" >/dev/null 2>&1
+"$nestlab" history --html "$work/history.html" "$work/history" tests/fixtures/report.json \
+    "$work/second.json" >/dev/null 2>&1
 for page in compare history; do
     [ -s "$work/$page.html" ] || problem "no page of $page"
 done
