@@ -265,8 +265,14 @@ int agent_fault_keep_vcpu(struct agent_error *error)
     /* Otherwise everybody else gets a twentieth of the time. */
     if (write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1", error) < 0)
         return -1;
-    for (long i = sysconf(_SC_NPROCESSORS_ONLN); i > 1 && fork() > 0;)
-        i--;
+    for (long i = sysconf(_SC_NPROCESSORS_ONLN); i > 1; i--) {
+        pid_t child = fork();
+
+        if (child < 0)
+            return agent_fail(error, NULL, "fork: %s", strerror(errno));
+        if (child == 0)
+            break;
+    }
     if (sched_setscheduler(0, SCHED_FIFO, &highest) < 0)
         return agent_fail(error, NULL, "real-time priority: %s", strerror(errno));
     while (read(zero, buffer, length) > 0)

@@ -50,6 +50,11 @@ static double parse_number(struct argp_state *state, const char *option, const c
 }
 
 /* Without --with the first is the base and the second is new. */
+static bool is_standard(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 static void finish(struct options *options, struct argp_state *state)
 {
     if (!options->with && options->n_base == 2) {
@@ -60,6 +65,8 @@ static void finish(struct options *options, struct argp_state *state)
         argp_error(state, "needs two: BASE NEW, or BASE... --with NEW...");
     if (options->n_base == 0 || options->n_new == 0)
         argp_error(state, "--with goes between what is the base and what is new");
+    if (options->json + is_standard(options->csv) + is_standard(options->html) > 1)
+        argp_error(state, "only one report can go to standard output");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -124,16 +131,6 @@ static int load(struct nl_document_set *set, const char *const *paths, size_t n,
     return 0;
 }
 
-/* TEXT is consumed. */
-static int write_file(char *text, const char *path, struct nl_error **err)
-{
-    cleanup_free char *owned = text;
-
-    if (!owned)
-        return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
-    return nl_save(path, owned, strlen(owned), err);
-}
-
 static int compare(const struct options *options, struct nl_error **err)
 {
     cleanup_document_set struct nl_document_set base = {0};
@@ -143,13 +140,13 @@ static int compare(const struct options *options, struct nl_error **err)
     if (load(&base, options->base, options->n_base, err) < 0 ||
         load(&new, options->new, options->n_new, err) < 0 ||
         nl_compare(&base, &new, &options->compare, &comparison, err) < 0 ||
-        (options->csv && write_file(nl_compare_csv(comparison), options->csv, err) < 0) ||
-        (options->html && write_file(nl_compare_html(comparison), options->html, err) < 0))
+        (options->csv && nl_save_text(nl_compare_csv(comparison), options->csv, err) < 0) ||
+        (options->html && nl_save_text(nl_compare_html(comparison), options->html, err) < 0))
         return -1;
     if (options->json) {
         json_dumpf(comparison, stdout, JSON_INDENT(1));
         putchar('\n');
-    } else {
+    } else if (!is_standard(options->csv) && !is_standard(options->html)) {
         nl_compare_text(comparison, stdout, nl_report_wants_colour(stdout));
     }
     return nl_dig_integer(comparison, "sum.failed", 0) > 0 ? NL_EXIT_CHECK_FAILED : NL_EXIT_PASSED;

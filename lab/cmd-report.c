@@ -113,18 +113,6 @@ static const struct argp argp = {
         "3 the lab could not do it, 130 interrupted; 2 if a document cannot be read.",
 };
 
-static int write_file(size_t kind, const json_t *document, const char *path, struct nl_error **err)
-{
-    cleanup_free char *text = file_reports[kind].text(document);
-
-    if (!text)
-        return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
-    if (!is_standard(path))
-        return nl_save(path, text, strlen(text), err);
-    fputs(text, stdout);
-    return 0;
-}
-
 /* A run's folder stands for the document in it. */
 static int load(const char *path, json_t **document, struct nl_error **err)
 {
@@ -155,7 +143,8 @@ static int report(const struct options *options, const char *path, int *status,
         nl_document_judge(document);
     }
     for (size_t i = 0; i < FILES; i++)
-        if (options->files[i] && write_file(i, document, options->files[i], err) < 0)
+        if (options->files[i] &&
+            nl_save_text(file_reports[i].text(document), options->files[i], err) < 0)
             return -1;
     if (options->text || !a_file(options))
         nl_report_text(document, stdout, nl_report_wants_colour(stdout));

@@ -304,8 +304,8 @@ static void write_ratios(const struct nl_page *page)
 
 static void write_times(const struct nl_page *page)
 {
-    static const char *const headings[] = {"Benchmark",    "At", "Unit",    "Base", "New",
-                                           "Times slower", "p",  "Verdict", NULL};
+    static const char *const headings[] = {"Benchmark",     "At", "Unit",    ">Base", ">New",
+                                           ">Times slower", ">p", "Verdict", NULL};
     const json_t *rows = json_object_get(page->document, "times");
     size_t i, by_samples = 0;
     json_t *row;
@@ -382,17 +382,17 @@ static size_t depth_of(const json_t *rows)
 
 static void write_metered(const struct nl_page *page)
 {
-    const char *headings[6 + 2 * LAYERS_MAX + 2] = {"Benchmark", "At",         "Base",
-                                                    "New",       "Difference", "Change"};
-    char texts[2 * LAYERS_MAX][16];
+    const char *headings[6 + 2 * LAYERS_MAX + 2] = {"Benchmark", "At",          ">Base",
+                                                    ">New",      ">Difference", ">Change"};
+    char texts[2 * LAYERS_MAX][24];
     const json_t *rows = json_object_get(page->document, "metered");
     size_t depth = depth_of(rows), used = 0, i;
     json_t *row;
 
     for (i = 0; i < depth; i++)
-        snprintf(texts[used++], sizeof(texts[0]), "by L%zu", i);
+        snprintf(texts[used++], sizeof(texts[0]), ">by L%zu", i);
     for (i = 0; i + 1 < depth; i++)
-        snprintf(texts[used++], sizeof(texts[0]), "VMRUN by L%zu", i);
+        snprintf(texts[used++], sizeof(texts[0]), ">VMRUN by L%zu", i);
     for (i = 0; i < used; i++)
         headings[6 + i] = texts[i];
     headings[6 + used] = "Verdict";

@@ -75,8 +75,8 @@ struct side {
     double high;   /* between which the operation's count is, in all runs */
     bool judgable; /* every run has undisturbed operations */
     bool exact;    /* and nearly all of them agree */
-    double
-        repeats; /* what boots are known to be equal within, a part of the count; INFINITY: none */
+    /* What boots are known to be equal within, a part of the count; INFINITY: nothing is known. */
+    double repeats;
 };
 
 static void add(struct side *side, const json_t *metered)
@@ -121,7 +121,10 @@ static struct side collect(const struct nl_document_set *set, size_t layer, cons
     struct side side = {0};
 
     side.totals = calloc(set->n ? set->n : 1, sizeof(*side.totals));
-    for (size_t i = 0; runs && side.totals && i < set->n; i++) {
+    /* A row that is left out would read as nothing that changed. */
+    if (!runs || !side.totals)
+        abort();
+    for (size_t i = 0; i < set->n; i++) {
         const json_t *metered = nl_compare_find(set->documents[i], layer, "metered", name);
 
         if (!metered || !nl_dig(metered, "total"))
@@ -130,7 +133,7 @@ static struct side collect(const struct nl_document_set *set, size_t layer, cons
         side.totals[side.n] = nl_dig_number(metered, "total", 0);
         add(&side, metered);
     }
-    if (runs && side.n > 0)
+    if (side.n > 0)
         find_middle(&side, runs);
     return side;
 }
@@ -173,11 +176,10 @@ static const char *verdict(const struct side *base, const struct side *new)
 
     if (!base->judgable || !new->judgable)
         return "not judged";
-    if (isinf(allowed))
-        allowed = 0;
-    if (new->low > base->high *(1 + allowed))
+    allowed = isinf(allowed) ? 1 : 1 + allowed;
+    if (new->low > base->high * allowed)
         return "worse";
-    return new->high *(1 + allowed) < base->low ? "better" : "unchanged";
+    return new->high *allowed < base->low ? "better" : "unchanged";
 }
 
 static json_t *row(const char *name, const char *layer, const struct side *base,
@@ -186,7 +188,7 @@ static json_t *row(const char *name, const char *layer, const struct side *base,
     const char *word = verdict(base, new);
     /* Of what is sure: the least that it got worse by. */
     bool failed = strcmp(word, "worse") == 0 && !isnan(options->fail_above) &&
-                  new->low > base->high *(1 + options->fail_above / 100);
+                  new->low > base->high + base->high * options->fail_above / 100;
     json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:f, s:b, s:s, s:b}", "benchmark", name, "layer",
                              layer, "base", side_json(base), "new", side_json(new), "difference",
                              new->total - base->total, "exact", base->exact && new->exact,
@@ -217,7 +219,7 @@ static void judge_unknown(json_t *rows, double alpha)
     json_t *row;
 
     if (!p)
-        return;
+        abort();
     json_array_foreach(rows, i, row) if (nl_dig(row, "p")) p[n++] = nl_dig_number(row, "p", 1);
     nl_holm(p, n);
     n = 0;

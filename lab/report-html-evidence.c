@@ -130,9 +130,11 @@ void nl_page_evidence(const struct nl_page *page)
         return;
     nl_html_section(html, 3, NULL, "What was seen of it", NULL);
     write_looks(html, json_object_get(evidence, "looks"));
-    nl_html_open(html, "dl", NULL);
-    nl_html_term(html, "Its QEMU's process", nl_dig_string(evidence, "process", NULL));
-    nl_html_close(html);
+    if (nl_dig(evidence, "process")) {
+        nl_html_open(html, "dl", NULL);
+        nl_html_term(html, "Its QEMU's process", nl_dig_string(evidence, "process", NULL));
+        nl_html_close(html);
+    }
     write_reasons(html, json_object_get(evidence, "exit_reasons"));
     write_lines(html, "Its kernel's answer to an NMI:", json_object_get(evidence, "backtrace"));
     write_lines(html, "On its stack (callers, and remains of earlier calls):",

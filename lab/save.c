@@ -46,3 +46,16 @@ int nl_save(const char *path, const char *text, size_t length, struct nl_error *
     sync_folder(path);
     return 0;
 }
+
+int nl_save_text(char *text, const char *path, struct nl_error **err)
+{
+    cleanup_free char *owned = text;
+
+    if (!owned)
+        return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
+    if (strcmp(path, "-") != 0)
+        return nl_save(path, owned, strlen(owned), err);
+    if (fputs(owned, stdout) < 0 || fflush(stdout) != 0)
+        return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write to standard output");
+    return 0;
+}

@@ -10,4 +10,8 @@
    temporary file beside it, synced, renamed over it. */
 int nl_save(const char *path, const char *text, size_t length, struct nl_error **err);
 
+/* The same with all of TEXT, which is consumed (NULL: out of memory); the PATH "-" is standard
+   output. */
+int nl_save_text(char *text, const char *path, struct nl_error **err);
+
 #endif

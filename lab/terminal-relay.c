@@ -105,8 +105,13 @@ static int from_guest(struct relay *relay, struct nl_error **err)
         return 0;
     if (n < 0 && errno != ECONNRESET)
         return nl_fail_errno(err, NL_EXIT_LAB, errno, "reading from the guest");
+    if (n <= 0 && nl_terminal_write(STDOUT_FILENO, relay->mark.held, relay->mark.n, err) < 0)
+        return -1;
+    /* A shell that ends says with which status. */
+    if (n <= 0 && relay->shell)
+        return nl_fail(err, NL_EXIT_LAB, "the shell is gone: its layer ended, or its agent did");
     if (n <= 0)
-        return nl_terminal_write(STDOUT_FILENO, relay->mark.held, relay->mark.n, err) < 0 ? -1 : 1;
+        return 1;
     return show(relay, buffer, (size_t)n, err);
 }
 

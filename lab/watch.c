@@ -16,11 +16,11 @@
 #define LOOK_APART_S 1.0
 /* Looking at a guest may take so long, and so long when the run's own limit is over: asking a
    libvirt that hangs would go on otherwise. */
-#define JUDGE_S 40.0
+#define JUDGE_S 60.0
 #define JUDGE_LATE_S 3.0
 /* A layer that is busy with its guests takes its time for a login; when it is too busy for a ping,
    too, nothing is wrong with its sshd. */
-#define SSHD_S 30.0
+#define SSHD_S 20.0
 #define PROMPT_PONG_S 1.0
 #define FIRST_PONG_S 3.0
 /* libvirt may hear of a layer's end a moment after its agent's stream has ended. */
@@ -162,6 +162,24 @@ static int look_on(struct nl_layer *layer, bool pinged, struct nl_sight *sight)
     return 0;
 }
 
+/* Until when to wait for a layer's sshd. */
+static nl_deadline sshd_deadline(const struct nl_sight *sight)
+{
+    nl_deadline deadline = nl_deadline_in(SSHD_S);
+
+    return sight->until && sight->until < deadline ? sight->until : deadline;
+}
+
+/* Silence means something only after all of its time. */
+static bool lacks_sshd(struct nl_layer *layer, const struct nl_sight *sight)
+{
+    nl_deadline whole = nl_deadline_in(SSHD_S);
+
+    return layer->ssh_port != 0 && (!sight->until || sight->until >= whole) &&
+           !nl_probe_sshd(layer->ssh_port, whole) && !nl_interrupted() &&
+           nl_watch_answers(layer, PROMPT_PONG_S);
+}
+
 /* Its agent answers; do its services? */
 static bool misses_service(struct nl_layer *layer, const json_t *pong, bool thorough,
                            struct nl_sight *sight)
@@ -181,9 +199,7 @@ static bool misses_service(struct nl_layer *layer, const json_t *pong, bool thor
         sight->layer = layer;
         return true;
     }
-    if (!thorough || layer->ssh_port == 0 ||
-        nl_probe_sshd(layer->ssh_port, nl_deadline_in(SSHD_S)) || nl_interrupted() ||
-        !nl_watch_answers(layer, PROMPT_PONG_S))
+    if (!thorough || !lacks_sshd(layer, sight))
         return false;
     set_sight(sight, "error", "its sshd does not answer, its agent does");
     sight->service = "sshd";
@@ -201,7 +217,7 @@ static void judge_silence(struct nl_layer *layer, bool answered, struct nl_sight
     sight->kind = nl_look_compare(sight->looks, sight->n_looks, answered, &idle, &sight->what);
     if (!answered || nl_interrupted())
         return;
-    if (layer->ssh_port != 0 && nl_probe_sshd(layer->ssh_port, nl_deadline_in(SSHD_S)))
+    if (layer->ssh_port != 0 && nl_probe_sshd(layer->ssh_port, sshd_deadline(sight)))
         set_sight(sight, "lost",
                   "its agent does not answer, but its sshd does: the machine is alive");
     else if (idle && layer->ssh_port == 0)

@@ -56,25 +56,26 @@ static int look(struct nl_stack *stack, int index, struct nl_clock_look *closest
     return 0;
 }
 
-int nl_work_clocks_look(struct nl_stack *stack, struct nl_clock_look *looks, struct nl_error **err)
-{
-    for (size_t i = 0; i < stack->n_layers; i++)
-        if (look(stack, (int)i, &looks[i], NULL, err) < 0)
-            return -1;
-    return 0;
-}
-
-int nl_work_clocks_end(struct nl_stack *stack, const struct nl_clock_look *first,
-                       struct nl_error **err)
+void nl_work_clocks_look(struct nl_stack *stack, struct nl_clock_look *looks)
 {
     for (size_t i = 0; i < stack->n_layers; i++) {
+        cleanup_error struct nl_error *ignored = NULL;
+
+        if (look(stack, (int)i, &looks[i], NULL, &ignored) < 0)
+            looks[i] = (struct nl_clock_look){0};
+    }
+}
+
+void nl_work_clocks_end(struct nl_stack *stack, const struct nl_clock_look *first)
+{
+    for (size_t i = 0; i < stack->n_layers; i++) {
+        cleanup_error struct nl_error *ignored = NULL;
         cleanup_json json_t *reply = NULL;
         struct nl_clock_look last = {0};
 
-        if (look(stack, (int)i, &last, &reply, err) < 0)
-            return -1;
+        if (first[i].at.raw_ns == 0 || look(stack, (int)i, &last, &reply, &ignored) < 0)
+            continue;
         nl_document_layer_set(stack->document, i, "clocks",
                               nl_clocks_between(reply, &first[i], &last, !stack->layers[i].local));
     }
-    return 0;
 }

@@ -233,7 +233,8 @@ static void test_held_bytes_are_shown_at_the_end(void **state)
     put(child.guest, "x\xff]nest");
     shutdown(child.guest, SHUT_WR);
     expect(child.pty, "x\xff]nest", seen);
-    assert_int_equal(end(&child), 0);
+    /* No end was told: the shell went with its layer. */
+    assert_int_equal(end(&child), 99);
 }
 
 /* A mark that has no end is no mark; what follows it is looked at anew. */
