@@ -82,7 +82,7 @@ static void test_exit_status(void **state)
         {{"--check", FIXTURES "hostile.json"}, 1, "FAILED"},
         {{FIXTURES}, 2, "a folder without a document.json"},
         {{"--text", "--html", "-", FIXTURES "passed.json"}, 2, "only one report"},
-        {{"--junit", "-", "--html", "-", FIXTURES "passed.json"}, 2, "only one report"},
+        {{"--junit", "-", "--html", "-", (FIXTURES "passed.json")}, 2, "only one report"},
     };
 
     (void)state;
