@@ -119,7 +119,8 @@ static const struct argp argp = {
         "Say what changed between two runs, or two sets of runs, by benchmark and layer. Each is a "
         "document, or a folder with documents of several runs.\v"
         "Exit status: 0, or 1 if something got worse by more than --fail-above with "
-        "confidence; 2 if a document cannot be read or the runs are not comparable.",
+        "confidence; 2 if a document cannot be read or the runs are not comparable; 3 if an "
+        "output cannot be written.",
 };
 
 static int load(struct nl_document_set *set, const char *const *paths, size_t n,

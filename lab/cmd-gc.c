@@ -95,12 +95,25 @@ static void print_removed(const json_t *removed, bool dry_run)
         printf("%.1f MiB in all\n", bytes / (1024 * 1024));
 }
 
+/* Opening a store makes it, with keys; a look at what could be removed must not. */
+static bool has_store(const struct gc_args *args)
+{
+    cleanup_error struct nl_error *ignored = NULL;
+    cleanup_free char *path = NULL;
+
+    if (!args->store && nl_store_default_path(&path, &ignored) < 0)
+        return true;
+    return access(args->store ? args->store : path, F_OK) == 0;
+}
+
 static int clean_store(const struct gc_args *args, json_t *removed, struct nl_error **err)
 {
     cleanup_store struct nl_store *store = NULL;
     cleanup_json json_t *images = NULL;
     int rc = 0;
 
+    if (args->dry_run && !has_store(args))
+        return 0;
     if (nl_store_open(args->store, NULL, NULL, &store, err) < 0)
         return nl_wrap(err, "what builds left in the store was not looked at");
     if (!args->dry_run && nl_store_clean(store, err) < 0)

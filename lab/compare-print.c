@@ -64,8 +64,12 @@ static void number_cell(struct nl_table *table, const json_t *side)
 
 static void factor_cell(struct nl_table *table, const json_t *row, const char *key)
 {
-    if (nl_dig(row, key))
-        nl_table_cell(table, "%.3f", nl_dig_number(row, key, 0));
+    double value = nl_dig_number(row, key, 0);
+
+    if (nl_dig(row, key) && (value >= 1e6 || value < 1e-3))
+        nl_table_cell(table, "%.3g", value);
+    else if (nl_dig(row, key))
+        nl_table_cell(table, "%.3f", value);
     else
         nl_table_cell(table, "%s", "");
 }
@@ -89,7 +93,8 @@ static void print_times(const struct nl_text *to, const json_t *comparison)
     json_t *row;
 
     if (asprintf(&note,
-                 "medians; x slower with its %g %% interval; p corrected for %zu rows; "
+                 "medians; x slower: of all pairs, with its %g %% interval; p corrected for %zu "
+                 "rows; "
                  "~ unstable",
                  100 * (1 - nl_dig_number(comparison, "alpha", 0)), json_array_size(rows)) < 0)
         note = NULL;

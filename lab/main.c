@@ -7,6 +7,7 @@
 #include "suggest.h"
 
 #include <argp.h>
+#include <signal.h>
 #include <string.h>
 
 static const struct command {
@@ -110,6 +111,8 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     argp_err_exit_status = NL_EXIT_REQUEST;
+    /* A limit of file sizes is an error of the write then, which is told. */
+    signal(SIGXFSZ, SIG_IGN);
     nl_streams_open();
     return nl_streams_finish(run(argc, argv));
 }

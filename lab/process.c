@@ -89,6 +89,7 @@ __attribute__((noreturn)) static void child_main(const struct nl_process *proces
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     dup2(streams->in, 0);
     dup2(streams->out, 1);
     dup2(streams->error, 2);

@@ -98,7 +98,9 @@ static int check_owner(int fd, const char *name, struct nl_error **err)
         return 0;
     nl_fail(err, NL_EXIT_LAB, "%s is not private: it belongs to user %u and has mode %04o", name,
             (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
-    return nl_hint(err, "remove it, or set NESTLAB_RUNS to a folder of your own with mode 0700");
+    return nl_hint(err, st.st_uid == geteuid()
+                            ? "give it mode 0700, or set NESTLAB_RUNS to a folder that has it"
+                            : "set NESTLAB_RUNS to a folder of your own with mode 0700");
 }
 
 /* The path that the kernel knows, so that every spelling of RUNS finds the same command lines. */
@@ -134,8 +136,8 @@ int nl_runs_open(bool create, struct nl_runs *runs, struct nl_error **err)
         return 0;
     if (runs->fd < 0) {
         nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot open the folder of runs, %s", name);
-        return nl_hint(err, "it must be a folder of your own, not a link: remove it, or set "
-                            "NESTLAB_RUNS to another");
+        return nl_hint(err,
+                       "it must be a folder of your own, not a link: set NESTLAB_RUNS to another");
     }
     if (check_owner(runs->fd, name, err) < 0 || check_mark(runs, name, err) < 0 ||
         true_path(runs, err) < 0) {

@@ -10,8 +10,8 @@
    temporary file beside it, synced, renamed over it. */
 int nl_save(const char *path, const char *text, size_t length, struct nl_error **err);
 
-/* The same with all of TEXT, which is consumed (NULL: out of memory); the PATH "-" is standard
-   output. */
+/* TEXT, which is consumed (NULL: out of memory), into the PATH that a user named: "-" is standard
+   output, a device or a pipe is written to, a link is followed, a file keeps its mode. */
 int nl_save_text(char *text, const char *path, struct nl_error **err);
 
 #endif

@@ -634,7 +634,7 @@ static void test_command(void **state)
         {{"sets/a", "--with", "b"}, 0, "4 runs, from"},
         {{"--csv", "out.csv", "sets/a", "sets/b"}, 0, "1 worse"},
         {{"--html", "out.html", "sets/a", "sets/b"}, 0, "1 worse"},
-        {{"--html", "/no/such/folder.html", "a", "b"}, 3, "cannot make"},
+        {{"--html", "/no/such/folder.html", "a", "b"}, 3, "cannot write"},
         {{"a", "a/document.json", "--with", "b"}, 2, "are the same run"},
         {{"a", "c.json"}, 2, "not comparable: kind of L0"},
         {{"a", "c.json", "--force"}, 0, "Not comparable"},

@@ -436,11 +436,11 @@ static void test_command(void **state)
         {{"h", "--at", "L9"}, 2, "no run has figures of anything at L9"},
         {{"h", "--csv", "out.csv"}, 0, ""},
         {{"h", "--html", "out.html"}, 0, ""},
-        {{"h", "--html", "/no/such/folder.html"}, 3, "cannot make"},
+        {{"h", "--html", "/no/such/folder.html"}, 3, "cannot write"},
         {{"h", "--json"}, 0, "\"series\""},
         {{"h", "--document", "run-001"}, 0, "\"run-001\""},
         {{"h", "--document", "run-00"}, 2, "holds no run run-00"},
-        {{"h", "--csv", "/no/such/folder.csv"}, 3, "cannot make"},
+        {{"h", "--csv", "/no/such/folder.csv"}, 3, "cannot write"},
     };
     cleanup_json json_t *a = run_document(&plain, &seed);
     struct run later = plain;
