@@ -156,7 +156,11 @@ static void judge_embedded(const struct nl_look *look, struct nl_row *row)
     if (!look->libvirt && nl_dig(look->all, "embedded") &&
         !nl_dig_true(look->all, "embedded.opens")) {
         nl_row_says(row, NL_DOCTOR_MISSING, "%s", why ? why : "the embedded driver does not open");
-        fix_libvirt(look, row);
+        /* It is there, and found no place for its files. */
+        if (why && strstr(why, "Failed to create"))
+            nl_row_fix(row, "HOME and XDG_CACHE_HOME must name folders that can be written to");
+        else
+            fix_libvirt(look, row);
     } else if (!look->libvirt) {
         nl_row_says(row, NL_DOCTOR_UNKNOWN, "%s", why ? why : "nobody could look");
     } else if (nl_version_number(version) < nl_version_number(LIBVIRT_TESTED)) {

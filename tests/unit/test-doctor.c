@@ -171,6 +171,9 @@ static const struct {
     {"{\"libvirt\": null, \"embedded\": {\"opens\": false}, \"unknown\": {\"libvirt\": \"no driver "
      "qemu\"}}",
      'n', 'n', 1, "libvirt", "missing", "no driver qemu", "libvirt-daemon-driver-qemu"},
+    {"{\"libvirt\": null, \"embedded\": {\"opens\": false}, \"unknown\": {\"libvirt\": \"Failed to "
+     "create state dir\"}}",
+     'n', 'n', 1, "libvirt", "missing", "Failed to create", "XDG_CACHE_HOME"},
     {"{\"libvirt\": null, \"unknown\": {\"libvirt\": \"asking libvirt: timed out\"}}", '?', '?', 3,
      "libvirt", "unknown", "timed out", NULL},
     {"{\"libvirt\": {\"domains\": {\"qemu\": {\"supported\": false, \"error\": \"no\"}}}}", 'y',
