@@ -42,15 +42,21 @@ static bool find_ranks(const double *numbers, size_t n, long *ranks)
 
 /* The greatest square of the sum of the first ranks over its variance, but for a factor that all
    orders have. */
-static double greatest(const long *ranks, size_t n)
+static double greatest(const long *ranks, size_t n, size_t *place)
 {
     double most = -1;
     long sum = 0;
 
+    *place = 0;
+
     for (size_t k = 1; k + NL_CHANGE_LEVEL_MIN <= n; k++) {
         sum += ranks[k - 1];
-        if (k >= NL_CHANGE_LEVEL_MIN)
-            most = fmax(most, (double)sum * (double)sum / ((double)k * (double)(n - k)));
+        double size = (double)sum * (double)sum / ((double)k * (double)(n - k));
+
+        if (k < NL_CHANGE_LEVEL_MIN || size <= most)
+            continue;
+        most = size;
+        *place = k;
     }
     return most;
 }
@@ -77,8 +83,9 @@ static void find_costs(const double *numbers, size_t n, int step, double *costs)
     }
 }
 
-/* Where two levels fit best. Ranks know nothing of sizes, and would be some runs off. */
-static size_t find_place(const double *numbers, size_t n)
+/* Where two levels fit best. Ranks know nothing of sizes, and would be some runs off; but where one
+   level fits as well as two, it is theirs that differs the most: BY_RANKS. */
+static size_t find_place(const double *numbers, size_t n, size_t by_ranks)
 {
     cleanup_free double *before = calloc(n + 1, sizeof(*before));
     cleanup_free double *after = calloc(n + 1, sizeof(*after));
@@ -91,7 +98,7 @@ static size_t find_place(const double *numbers, size_t n)
     for (size_t k = place; k + NL_CHANGE_LEVEL_MIN <= n; k++)
         if (before[k] + after[n - k] < before[place] + after[n - place])
             place = k;
-    return place;
+    return before[place] + after[n - place] < before[n] * EQUAL ? place : by_ranks;
 }
 
 static void shuffle(long *ranks, size_t n, uint64_t *seed)
@@ -110,18 +117,18 @@ struct nl_change_point nl_change_point(const double *numbers, size_t n)
     cleanup_free long *ranks = calloc(n ? n : 1, sizeof(*ranks));
     struct nl_change_point change = {0, 1};
     uint64_t seed = 1;
-    size_t as_changed = 0, drawn = 0;
+    size_t as_changed = 0, drawn = 0, place;
     double seen;
 
     if (!ranks)
         abort();
     if (n < 2 * NL_CHANGE_LEVEL_MIN || !find_ranks(numbers, n, ranks))
         return change;
-    seen = greatest(ranks, n);
-    change.at = find_place(numbers, n);
+    seen = greatest(ranks, n, &place);
+    change.at = find_place(numbers, n, place);
     while (drawn < NL_CHANGE_ORDERS - 1 && as_changed < ENOUGH) {
         shuffle(ranks, n, &seed);
-        as_changed += greatest(ranks, n) >= seen * EQUAL;
+        as_changed += greatest(ranks, n, &place) >= seen * EQUAL;
         drawn++;
     }
     /* Where all were drawn the order that was seen is one of them. */

@@ -51,6 +51,7 @@ struct options {
     size_t last;
     double alpha;
     bool json;
+    bool told_how; /* --last or --alpha */
 };
 
 static double parse_number(struct argp_state *state, const char *option, const char *text,
@@ -62,6 +63,13 @@ static double parse_number(struct argp_state *state, const char *option, const c
     if (end == text || *end || !(value >= low && value <= high))
         argp_error(state, "%s %s: is no number from %g to %g", option, text, low, high);
     return value;
+}
+
+/* Is a look at the history asked for? */
+static bool asks_to_look(const struct options *options)
+{
+    return options->json || options->csv || options->html || options->names[0] || options->at ||
+           options->told_how;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -77,9 +85,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_LAST:
         options->last = (size_t)parse_number(state, "--last", arg, 1, NL_HISTORY_RUNS_MAX);
+        options->told_how = true;
         return 0;
     case KEY_ALPHA:
         options->alpha = parse_number(state, "--alpha", arg, 1e-6, 0.5);
+        options->told_how = true;
         return 0;
     case KEY_CSV:
         options->csv = arg;
@@ -96,6 +106,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARGS:
         options->operands = state->argv + state->next;
         return 0;
+    case ARGP_KEY_END:
+        if (options->document && asks_to_look(options))
+            argp_error(state, "--document prints what was kept of one run: no other option goes "
+                              "with it");
+        return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which folder? It keeps the history in " NL_HISTORY_FILE);
         return 0;
@@ -108,12 +123,14 @@ static const struct argp argp = {
     .options = option_table,
     .parser = parse_option,
     .args_doc = "DIR [DOCUMENT...]",
-    .doc = "Keep documents over time in DIR/" NL_HISTORY_FILE ", and show the trend of every "
-           "benchmark, count and phase by layer, with the runs at which it changed. Documents, or "
-           "folders of runs, are added; without any, or with an option that says how, the "
-           "history is shown.\v"
-           "Exit status: 0, or 2 if a document cannot be read, or DIR holds no history or not a "
-           "history of nestlab's.",
+    .doc =
+        "Keep documents over time in DIR/" NL_HISTORY_FILE ", and show the trend of every "
+        "benchmark, count and phase by layer, with the runs at which it changed. Documents, or "
+        "folders of runs, are added; without any, or with an option that says how, the "
+        "history is shown.\v"
+        "Exit status: 0, or 2 if a document cannot be read, or DIR holds no history or not a "
+        "history of nestlab's, or 3 if a file cannot be written, or another process writes to the "
+        "history for more than 5 s.",
 };
 
 struct added {
@@ -152,7 +169,8 @@ static int add_path(struct nl_history_store *store, const char *path, struct add
     return 0;
 }
 
-/* SAY: where to put what was done; standard output is JSON's if that is asked for. */
+/* SAY: where to put what was done; standard output is JSON's if that, or a document, is asked for.
+ */
 static int add_all(struct nl_history_store *store, char **paths, FILE *say, struct nl_error **err)
 {
     struct added added = {0};
@@ -211,18 +229,18 @@ static int show(struct nl_history_store *store, const struct options *options,
 /* Of those who add documents. */
 static bool wants_to_see(const struct options *options)
 {
-    return options->json || options->csv || options->html || options->document ||
-           options->names[0] || options->at;
+    return options->document || asks_to_look(options);
 }
 
 static int history(const struct options *options, struct nl_error **err)
 {
     cleanup_history struct nl_history_store *store = NULL;
     char **documents = options->operands + 1;
+    FILE *said = options->json || options->document ? stderr : stdout;
 
     if (nl_history_open(options->operands[0], *documents, &store, err) < 0)
         return -1;
-    if (*documents && add_all(store, documents, options->json ? stderr : stdout, err) < 0)
+    if (*documents && add_all(store, documents, said, err) < 0)
         return -1;
     if (*documents && !wants_to_see(options))
         return 0;

@@ -37,9 +37,9 @@ static json_t *add(json_t *figures, const char *kind, const char *name, const ch
     if (!fits(name, NAME_MAX_LENGTH) || !fits(unit, NAME_MAX_LENGTH) || !isfinite(value) ||
         json_array_size(figures) >= NL_FIGURES_MAX)
         return NULL;
-    figure = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:f, s:n, s:n, s:i, s:b}", "kind", kind,
+    figure = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:f, s:n, s:n, s:i, s:b, s:n}", "kind", kind,
                        "name", name, "layer", layer, "unit", unit, "terms", "", "rate", 0, "value",
-                       value, "low", "high", "n", 1, "exact", 0);
+                       value, "low", "high", "n", 1, "exact", 0, "repeats");
     json_array_append_new(figures, figure);
     return figure;
 }
@@ -101,6 +101,7 @@ static void add_count(json_t *figures, const char *kind, const char *layer, cons
                       double value, double low, double high)
 {
     double undisturbed = nl_dig_number(metered, "undisturbed", 0);
+    double repeats = nl_dig_number(metered, "repeats", NAN);
     bool exact = nl_dig_is(metered, "estimate", "mode") && undisturbed > 0 &&
                  nl_dig_number(metered, "agreeing", 0) >= AGREE * undisturbed;
     json_t *figure = add(figures, kind, nl_dig_string(metered, "name", NULL), layer,
@@ -110,6 +111,7 @@ static void add_count(json_t *figures, const char *kind, const char *layer, cons
         return;
     set_interval(figure, low, high, undisturbed > 0 && undisturbed < 1e9 ? (size_t)undisturbed : 0);
     json_object_set_new(figure, "exact", json_boolean(exact));
+    json_object_set_new(figure, "repeats", repeats >= 0 ? real_or_null(repeats) : json_null());
     if (!set_terms(figure, metered))
         drop_last(figures);
 }
@@ -213,4 +215,10 @@ json_t *nl_history_figures(const json_t *document)
     if (!nl_dig(document, "failure") && !nl_dig_true(document, "run.interrupted"))
         add_phases(figures, document);
     return figures;
+}
+
+bool nl_figure_is_count(const json_t *series)
+{
+    return nl_dig_is(series, "kind", NL_FIGURE_INSTRUCTIONS) ||
+           nl_dig_is(series, "kind", NL_FIGURE_VMRUNS);
 }

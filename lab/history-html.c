@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define ROWS_MAX 1000 /* of all tables; more are in --csv */
+#define ROWS_MAX 1000 /* of each lane; more are in --csv */
 
 static void write_head(const struct nl_page *page)
 {
@@ -46,11 +46,18 @@ static void write_differences(struct nl_html *html, const json_t *differences, c
     nl_html_close(html);
 }
 
+static const char *class_of(const json_t *change)
+{
+    if (nl_dig_is(change, "verdict", "worse"))
+        return "fail";
+    return nl_dig_is(change, "verdict", "better") ? "pass" : "warning";
+}
+
 /* A card for the changes of the lane that begin at RUN. */
 static void write_changes_at(const struct nl_page *page, size_t lane, json_int_t run)
 {
-    const json_t *differs = NULL;
     struct nl_html *html = page->html;
+    cleanup_json json_t *differences = NULL;
     bool any = false;
     size_t i, k;
     json_t *series, *change;
@@ -71,13 +78,11 @@ static void write_changes_at(const struct nl_page *page, size_t lane, json_int_t
                                nl_history_when(page->document, run).text);
                 nl_html_close(html);
                 nl_html_open(html, "ul", NULL);
-                differs = json_object_get(change, "differs");
             }
             any = true;
             text = nl_history_change(series, change);
             nl_html_open(html, "li", NULL);
-            nl_html_leaf(html, "span", nl_dig_is(change, "verdict", "worse") ? "fail" : "pass",
-                         nl_dig_string(change, "verdict", ""));
+            nl_html_leaf(html, "span", class_of(change), nl_dig_string(change, "verdict", ""));
             nl_html_format(html, " %s", text ? text : "");
             nl_html_close(html);
         }
@@ -85,11 +90,12 @@ static void write_changes_at(const struct nl_page *page, size_t lane, json_int_t
     if (!any)
         return;
     nl_html_close(html);
-    write_differences(html, differs, "What else differs between the runs around it:");
+    differences = nl_history_differences(page->document, lane, run);
+    write_differences(html, differences, "What else differs between the runs around it:");
     nl_html_close(html);
 }
 
-/* The median of the level that begins with point FROM. */
+/* KEY of CHANGE: the median of the level before or after it. OTHERWISE where nothing changed. */
 static void level_cell(struct nl_html *html, const json_t *series, const json_t *change,
                        const char *key, double otherwise)
 {
@@ -124,8 +130,9 @@ static void write_row(struct nl_html *html, const json_t *series)
 
 static void write_table(const struct nl_page *page, size_t lane)
 {
-    static const char *const headings[] = {"Figure",      "Kind",       "At",      "Unit", "Runs",
-                                           "First level", "Last level", "Changes", "p",    NULL};
+    static const char *const headings[] = {
+        "Figure",       "Kind",        "At",       "Unit", ">Runs",
+        ">First level", ">Last level", ">Changes", ">p",   NULL};
     size_t i, n = 0;
     json_t *series;
 

@@ -20,6 +20,7 @@ struct lanes {
     json_t *by_key;          /* key -> index in it */
     json_t *terms;           /* of each lane */
     size_t (*of_run)[SORTS]; /* the lane of each run */
+    size_t n_runs;
 };
 
 /* The same for runs that belong together; the caller's. */
@@ -104,14 +105,6 @@ static int find_lane(struct lanes *lanes, const json_t *run, size_t sort, size_t
     return 0;
 }
 
-static size_t sort_of(const json_t *series)
-{
-    return nl_dig_is(series, "kind", NL_FIGURE_INSTRUCTIONS) ||
-                   nl_dig_is(series, "kind", NL_FIGURE_VMRUNS)
-               ? COUNTS
-               : TIMES;
-}
-
 /* SERIES without its points, in LANE. */
 static json_t *begin_part(const json_t *series, size_t lane)
 {
@@ -122,9 +115,9 @@ static json_t *begin_part(const json_t *series, size_t lane)
     return part;
 }
 
-static void count_runs(const struct lanes *lanes, size_t n)
+static void count_runs(const struct lanes *lanes)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < lanes->n_runs; i++) {
         for (size_t sort = 0; sort < SORTS; sort++) {
             json_t *lane = json_array_get(lanes->list, lanes->of_run[i][sort]);
 
@@ -140,12 +133,14 @@ static void count_runs(const struct lanes *lanes, size_t n)
 static void part_one(const struct lanes *lanes, const json_t *series, json_t *by_lane,
                      const size_t *from)
 {
-    size_t sort = sort_of(series), i;
+    size_t sort = nl_figure_is_count(series) ? COUNTS : TIMES, i;
     json_t *point;
 
     json_array_foreach(json_object_get(series, "points"), i, point)
     {
-        size_t lane = lanes->of_run[nl_dig_integer(point, "run", 0)][sort];
+        json_int_t run = nl_dig_integer(point, "run", -1);
+        bool known = run >= 0 && (size_t)run < lanes->n_runs;
+        size_t lane = known ? lanes->of_run[run][sort] : NO_LANE;
         json_t *parts = json_array_get(by_lane, lane);
 
         if (lane == NO_LANE)
@@ -187,7 +182,7 @@ int nl_history_lanes(const json_t *runs, const json_t *series, json_t **lanes, j
     cleanup_json json_t *by_key = json_object();
     cleanup_json json_t *terms = json_array();
     cleanup_free size_t(*of_run)[SORTS] = calloc(n ? n : 1, sizeof(*of_run));
-    struct lanes all = {list, by_key, terms, of_run};
+    struct lanes all = {list, by_key, terms, of_run, n};
 
     if (!of_run)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
@@ -195,7 +190,7 @@ int nl_history_lanes(const json_t *runs, const json_t *series, json_t **lanes, j
         for (size_t sort = 0; sort < SORTS; sort++)
             if (find_lane(&all, json_array_get(runs, i), sort, &of_run[i][sort], err) < 0)
                 return -1;
-    count_runs(&all, n);
+    count_runs(&all);
     if (part_all(&all, series, parted, err) < 0)
         return -1;
     *lanes = nl_steal(&list);

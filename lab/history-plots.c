@@ -4,17 +4,17 @@
 #include "history-plots.h"
 #include "cleanup.h"
 #include "dig.h"
+#include "history.h"
 #include "history-words.h"
 
 #include <math.h>
 #include <string.h>
 
 #define PLOTS_MAX 200 /* of one lane; gnuplot has its time for so many */
-#define CHANGES_MAX 16
 #define POINTS_MAX 1000
 
 /* Intervals, dots, and for each change a level more and a mark. */
-enum { INTERVALS, DOTS, LEVELS, SERIES = LEVELS + 2 * CHANGES_MAX + 1 };
+enum { INTERVALS, DOTS, LEVELS, SERIES = LEVELS + 2 * NL_HISTORY_CHANGES_MAX + 1 };
 
 struct trend {
     const json_t *series;
@@ -77,11 +77,13 @@ static void add_level(struct trend *trend, size_t line, double from, double end,
 }
 
 static void add_mark(struct trend *trend, size_t line, double at, const struct nl_plot_axis *y,
-                     bool worse)
+                     const char *verdict)
 {
     trend->lines[line].kind = NL_PLOT_LINE;
     trend->lines[line].size = 1.5;
-    trend->lines[line].colour = nl_colour_series(worse ? 4 : 2);
+    trend->lines[line].colour = strcmp(verdict, "worse") == 0    ? nl_colour_series(4)
+                                : strcmp(verdict, "better") == 0 ? nl_colour_series(2)
+                                                                 : NL_COLOUR_QUIET;
     nl_plot_add(&trend->lines[line], at - 0.5, y->low);
     nl_plot_add(&trend->lines[line], at - 0.5, y->high);
 }
@@ -92,15 +94,14 @@ static size_t add_changes(struct trend *trend, struct nl_plot *plot)
     const json_t *changes = json_object_get(trend->series, "changes");
     double n = (double)json_array_size(json_object_get(trend->series, "points"));
     size_t used = LEVELS, last = json_array_size(changes);
-    double from = 0;
+    double from = nl_dig_number(trend->series, "from", 0);
 
-    last = last < CHANGES_MAX ? last : CHANGES_MAX;
     for (size_t i = 0; i < last; i++) {
         const json_t *change = json_array_get(changes, i);
         double at = nl_dig_number(change, "point", 0);
 
         add_level(trend, used++, from, at, nl_dig_number(change, "before", 0));
-        add_mark(trend, used++, at, &plot->y, nl_dig_is(change, "verdict", "worse"));
+        add_mark(trend, used++, at, &plot->y, nl_dig_string(change, "verdict", ""));
         from = at;
     }
     add_level(trend, used++, from, n,

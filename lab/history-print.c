@@ -5,6 +5,7 @@
 #include "dig.h"
 #include "history-figures.h"
 #include "history-words.h"
+#include "printable.h"
 #include "report-text.h"
 #include "stats.h"
 #include "table.h"
@@ -177,11 +178,25 @@ static void print_differences(const struct nl_text *to, const json_t *difference
 static void print_change(const struct nl_text *to, const json_t *series, const json_t *change)
 {
     cleanup_free char *text = nl_history_change(series, change);
-    bool worse = nl_dig_is(change, "verdict", "worse");
+    const char *verdict = nl_dig_string(change, "verdict", "?");
+    const char *colour = strcmp(verdict, "worse") == 0    ? to->red
+                         : strcmp(verdict, "better") == 0 ? to->green
+                                                          : to->yellow;
 
-    fprintf(to->out, "    %s%-7s%s", worse ? to->red : to->green, worse ? "worse" : "better",
-            to->plain);
-    nl_text_wrap(to, text ? text : "", 11, 13);
+    fprintf(to->out, "    %s%-7s%s ", colour, verdict, to->plain);
+    nl_text_wrap(to, text ? text : "", 12, 14);
+}
+
+/* What its documents say is anybody's: names of runs and scenarios, too. */
+static void print_changes_head(const struct nl_text *to, const json_t *history, size_t lane,
+                               json_int_t run)
+{
+    cleanup_free char *id = nl_printable(nl_history_run(history, run), 0);
+    cleanup_json json_t *differences = nl_history_differences(history, lane, run);
+
+    fprintf(to->out, "\n  %sChanged%s with %s, %s\n", to->bold, to->plain, id ? id : "?",
+            nl_history_when(history, run).text);
+    print_differences(to, differences, "    ");
 }
 
 /* The changes of lane LANE that begin at RUN. */
@@ -199,11 +214,8 @@ static void print_changes_at(const struct nl_text *to, const json_t *history, si
             if ((size_t)nl_dig_integer(series, "lane", 0) != lane ||
                 nl_dig_integer(change, "run", -1) != run)
                 continue;
-            if (first) {
-                fprintf(to->out, "\n  %sChanged%s with %s, %s\n", to->bold, to->plain,
-                        nl_history_run(history, run), nl_history_when(history, run).text);
-                print_differences(to, json_object_get(change, "differs"), "    ");
-            }
+            if (first)
+                print_changes_head(to, history, lane, run);
             first = false;
             print_change(to, series, change);
         }

@@ -23,7 +23,8 @@ static const char *const tables[] = {
     "UNIQUE (kind, name, layer, unit, terms, rate)) STRICT",
     "CREATE TABLE figure (run INTEGER NOT NULL REFERENCES run, "
     "series INTEGER NOT NULL REFERENCES series, value REAL NOT NULL, low REAL, high REAL, "
-    "n INTEGER NOT NULL, exact INTEGER NOT NULL, PRIMARY KEY (run, series)) STRICT, WITHOUT ROWID",
+    "n INTEGER NOT NULL, exact INTEGER NOT NULL, repeats REAL, "
+    "PRIMARY KEY (run, series)) STRICT, WITHOUT ROWID",
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -121,8 +122,8 @@ static int make_tables(struct nl_sql *sql, struct nl_error **err)
     return run_sql(sql, pragmas, err);
 }
 
-/* Is it a history? One that is empty becomes one with CREATE. */
-static int check(struct nl_sql *sql, bool create, struct nl_error **err)
+/* Is it a history? EMPTY: it is nothing yet. */
+static int check(struct nl_sql *sql, bool *empty, struct nl_error **err)
 {
     sqlite3_int64 application, version, parts;
 
@@ -130,8 +131,9 @@ static int check(struct nl_sql *sql, bool create, struct nl_error **err)
         ask_number(sql, "PRAGMA application_id", &application, err) < 0 ||
         ask_number(sql, "PRAGMA user_version", &version, err) < 0)
         return -1;
-    if (parts == 0 && application == 0 && create)
-        return make_tables(sql, err);
+    *empty = parts == 0 && application == 0;
+    if (*empty)
+        return 0;
     if (application != APPLICATION)
         return foreign(sql, "it is a database of something else", err);
     if (version != NL_HISTORY_VERSION) {
@@ -140,6 +142,16 @@ static int check(struct nl_sql *sql, bool create, struct nl_error **err)
         return nl_hint(err, "use the nestlab that wrote it, or a newer one");
     }
     return check_schema(sql, err) < 0 ? -1 : check_pages(sql, err);
+}
+
+/* In a transaction that writes: another process may have been quicker. */
+static int make_history(struct nl_sql *sql, struct nl_error **err)
+{
+    bool empty = false;
+
+    if (check(sql, &empty, err) < 0)
+        return -1;
+    return empty ? make_tables(sql, err) : 0;
 }
 
 /* Only this file, whatever it says. */
@@ -157,6 +169,7 @@ static int guard(struct nl_sql *sql, struct nl_error **err)
 int nl_sql_open(const char *path, bool create, struct nl_sql *sql, struct nl_error **err)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | (create ? SQLITE_OPEN_CREATE : 0);
+    bool empty = false;
     int rc;
 
     sql->path = strdup(path);
@@ -167,9 +180,14 @@ int nl_sql_open(const char *path, bool create, struct nl_sql *sql, struct nl_err
         return fail_sql(sql, rc, err);
     if (guard(sql, err) < 0)
         return -1;
-    if (create ? nl_sql_begin(sql, err) < 0 : nl_sql_begin_reading(sql, err) < 0)
+    /* A look at all pages takes its time: those who write need not wait for it. */
+    if (nl_sql_begin_reading(sql, err) < 0 || nl_sql_end(sql, check(sql, &empty, err), err) < 0)
         return -1;
-    return nl_sql_end(sql, check(sql, create, err), err);
+    if (!empty)
+        return 0;
+    if (!create)
+        return foreign(sql, "it is an empty database", err);
+    return nl_sql_begin(sql, err) < 0 ? -1 : nl_sql_end(sql, make_history(sql, err), err);
 }
 
 void nl_sql_close(struct nl_sql *sql)

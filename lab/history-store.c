@@ -195,8 +195,9 @@ static int insert_figure(struct nl_history_store *store, sqlite3_int64 run, cons
 
     if (find_series(store, figure, &series, err) < 0 ||
         nl_sql_prepare(&store->sql,
-                       "INSERT OR IGNORE INTO figure (run, series, value, low, high, n, exact)"
-                       " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                       "INSERT OR IGNORE INTO figure"
+                       " (run, series, value, low, high, n, exact, repeats)"
+                       " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                        &statement, err) < 0 ||
         nl_sql_bind_int(&store->sql, statement, 1, run, err) < 0 ||
         nl_sql_bind_int(&store->sql, statement, 2, series, err) < 0 ||
@@ -204,7 +205,8 @@ static int insert_figure(struct nl_history_store *store, sqlite3_int64 run, cons
         nl_sql_bind_real(&store->sql, statement, 4, nl_dig_number(figure, "low", NAN), err) < 0 ||
         nl_sql_bind_real(&store->sql, statement, 5, nl_dig_number(figure, "high", NAN), err) < 0 ||
         nl_sql_bind_int(&store->sql, statement, 6, nl_dig_integer(figure, "n", 0), err) < 0 ||
-        nl_sql_bind_int(&store->sql, statement, 7, nl_dig_true(figure, "exact"), err) < 0)
+        nl_sql_bind_int(&store->sql, statement, 7, nl_dig_true(figure, "exact"), err) < 0 ||
+        nl_sql_bind_real(&store->sql, statement, 8, nl_dig_number(figure, "repeats", NAN), err) < 0)
         return -1;
     return nl_sql_step(&store->sql, statement, err);
 }
@@ -279,6 +281,34 @@ static json_t *column_number(sqlite3_stmt *statement, int column)
     return type != SQLITE_NULL && isfinite(value) ? json_real(value) : json_null();
 }
 
+/* Of what the latest runs are. */
+#define LATEST "(SELECT * FROM run ORDER BY started DESC, name DESC LIMIT ?)"
+
+/* SQLite does not look at what it keeps as text, jansson takes nothing but UTF-8. */
+static int no_text(struct nl_history_store *store, struct nl_error **err)
+{
+    return nl_sql_damaged(&store->sql, "a text is not UTF-8", err);
+}
+
+/* The run of ROW, added. */
+static int load_run(struct nl_history_store *store, sqlite3_stmt *row, json_t *runs, json_t *rows,
+                    struct nl_error **err)
+{
+    cleanup_json json_t *excerpt = json_loads(nl_sql_text(row, 4), 0, NULL);
+    json_t *run;
+    char id[32];
+
+    if (!json_is_object(excerpt))
+        return nl_sql_damaged(&store->sql, "an excerpt is no JSON object", err);
+    run = json_pack("{s:s, s:s, s:s, s:O}", "id", nl_sql_text(row, 1), "started",
+                    nl_sql_text(row, 2), "status", nl_sql_text(row, 3), "excerpt", excerpt);
+    if (json_array_append_new(runs, run) < 0)
+        return no_text(store, err);
+    snprintf(id, sizeof(id), "%lld", sqlite3_column_int64(row, 0));
+    json_object_set_new(rows, id, json_integer((json_int_t)json_array_size(runs) - 1));
+    return 0;
+}
+
 static int load_runs(struct nl_history_store *store, size_t max, json_t *runs, json_t *rows,
                      struct nl_error **err)
 {
@@ -287,30 +317,17 @@ static int load_runs(struct nl_history_store *store, size_t max, json_t *runs, j
 
     if (nl_sql_prepare(&store->sql,
                        "SELECT id, name, strftime('%Y-%m-%dT%H:%M:%SZ', started, 'unixepoch'),"
-                       " status, excerpt FROM (SELECT * FROM run ORDER BY started DESC, name DESC"
-                       " LIMIT ?) ORDER BY started, name",
+                       " status, excerpt FROM " LATEST " ORDER BY started, name",
                        &statement, err) < 0 ||
         nl_sql_bind_int(&store->sql, statement, 1, (sqlite3_int64)max, err) < 0)
         return -1;
-    while ((rc = nl_sql_step(&store->sql, statement, err)) > 0) {
-        char row[32];
-        json_t *excerpt = json_loads(nl_sql_text(statement, 4), 0, NULL);
-
-        if (!json_is_object(excerpt)) {
-            json_decref(excerpt);
-            return nl_sql_damaged(&store->sql, "an excerpt is no JSON object", err);
-        }
-        snprintf(row, sizeof(row), "%lld", sqlite3_column_int64(statement, 0));
-        json_object_set_new(rows, row, json_integer((json_int_t)json_array_size(runs)));
-        json_array_append_new(runs,
-                              json_pack("{s:s, s:s, s:s, s:o}", "id", nl_sql_text(statement, 1),
-                                        "started", nl_sql_text(statement, 2), "status",
-                                        nl_sql_text(statement, 3), "excerpt", excerpt));
-    }
+    while ((rc = nl_sql_step(&store->sql, statement, err)) > 0)
+        if (load_run(store, statement, runs, rows, err) < 0)
+            return -1;
     return rc;
 }
 
-/* The series of ROW, added where it is new. */
+/* The series of ROW, added where it is new; NULL where its texts are none. */
 static json_t *series_of(sqlite3_stmt *row, json_t *series, json_t *known)
 {
     char id[32];
@@ -320,31 +337,41 @@ static json_t *series_of(sqlite3_stmt *row, json_t *series, json_t *known)
     found = json_object_get(known, id);
     if (found)
         return found;
-    found = json_object();
-    for (size_t i = 0; i < SERIES_KEYS; i++)
-        json_object_set_new(found, series_keys[i], json_string(nl_sql_text(row, (int)i + 1)));
-    json_object_set_new(found, "rate", json_boolean(sqlite3_column_int(row, 6)));
-    json_object_set_new(found, "points", json_array());
-    json_object_set(known, id, found);
+    found = json_pack("{s:b, s:[]}", "rate", sqlite3_column_int(row, 6), "points");
     json_array_append_new(series, found);
+    for (size_t i = 0; i < SERIES_KEYS; i++)
+        if (json_object_set_new(found, series_keys[i], json_string(nl_sql_text(row, (int)i + 1))) <
+            0)
+            return NULL;
+    json_object_set(known, id, found);
     return found;
 }
 
-static int load_series(struct nl_history_store *store, const json_t *rows, json_t *series,
-                       struct nl_error **err)
+static json_t *point_of(sqlite3_stmt *row, json_t *run)
+{
+    return json_pack("{s:O, s:o, s:o, s:o, s:I, s:b, s:o}", "run", run, "value",
+                     column_number(row, 8), "low", column_number(row, 9), "high",
+                     column_number(row, 10), "n", (json_int_t)sqlite3_column_int64(row, 11),
+                     "exact", sqlite3_column_int(row, 12), "repeats", column_number(row, 13));
+}
+
+static int load_series(struct nl_history_store *store, size_t max, const json_t *rows,
+                       json_t *series, struct nl_error **err)
 {
     cleanup_statement sqlite3_stmt *statement = NULL;
     cleanup_json json_t *known = json_object();
     int rc;
 
     if (nl_sql_prepare(&store->sql,
-                       "SELECT series.id, kind, series.name, layer, unit, terms, rate, run.id,"
-                       " value, low, high, n, exact FROM figure"
-                       " JOIN series ON series.id = figure.series JOIN run ON run.id = figure.run"
+                       "SELECT series.id, kind, series.name, layer, unit, terms, rate, latest.id,"
+                       " value, low, high, n, exact, repeats FROM " LATEST " AS latest"
+                       " JOIN figure ON figure.run = latest.id"
+                       " JOIN series ON series.id = figure.series"
                        " ORDER BY (SELECT min(first.id) FROM series AS first WHERE"
                        " first.kind = series.kind AND first.name = series.name),"
-                       " length(layer), layer, series.id, run.started, run.name",
-                       &statement, err) < 0)
+                       " length(layer), layer, series.id, latest.started, latest.name",
+                       &statement, err) < 0 ||
+        nl_sql_bind_int(&store->sql, statement, 1, (sqlite3_int64)max, err) < 0)
         return -1;
     while ((rc = nl_sql_step(&store->sql, statement, err)) > 0) {
         char row[32];
@@ -355,13 +382,9 @@ static int load_series(struct nl_history_store *store, const json_t *rows, json_
         if (!run || !isfinite(sqlite3_column_double(statement, 8)))
             continue;
         found = series_of(statement, series, known);
-        json_array_append_new(json_object_get(found, "points"),
-                              json_pack("{s:O, s:o, s:o, s:o, s:I, s:b}", "run", run, "value",
-                                        column_number(statement, 8), "low",
-                                        column_number(statement, 9), "high",
-                                        column_number(statement, 10), "n",
-                                        (json_int_t)sqlite3_column_int64(statement, 11), "exact",
-                                        sqlite3_column_int(statement, 12)));
+        if (!found)
+            return no_text(store, err);
+        json_array_append_new(json_object_get(found, "points"), point_of(statement, run));
     }
     return rc;
 }
@@ -377,7 +400,7 @@ int nl_history_load(struct nl_history_store *store, size_t max, json_t **history
         return -1;
     if (nl_sql_end(&store->sql,
                    load_runs(store, max, runs, rows, err) < 0 ||
-                           load_series(store, rows, series, err) < 0
+                           load_series(store, max, rows, series, err) < 0
                        ? -1
                        : 0,
                    err) < 0)

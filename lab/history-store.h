@@ -36,7 +36,7 @@ int nl_history_add(struct nl_history_store *store, const json_t *document, bool 
 /* The latest MAX runs, by their begin, and what they figured: an object
    "runs": [{"id", "started", "status", "excerpt"}], the earliest first, and
    "series": [{"kind", "name", "layer", "unit", "terms", "rate",
-               "points": [{"run" (index), "value", "low", "high", "n", "exact"}]}]
+               "points": [{"run" (index), "value", "low", "high", "n", "exact", "repeats"}]}]
    in the order in which benchmarks and phases first came, and then of layers. "excerpt" is
    nl_comparable_excerpt()'s, with "scenario" (its name) and "metered". New reference. */
 int nl_history_load(struct nl_history_store *store, size_t max, json_t **history,

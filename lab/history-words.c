@@ -5,6 +5,7 @@
 #include "change-point.h"
 #include "cleanup.h"
 #include "dig.h"
+#include "history.h"
 #include "history-figures.h"
 #include "report-text.h"
 #include "stats.h"
@@ -32,15 +33,9 @@ const char *nl_history_run(const json_t *history, json_int_t run)
     return nl_dig_string(run_of(history, run), "id", "?");
 }
 
-static bool is_count(const json_t *series)
-{
-    return nl_dig_is(series, "kind", NL_FIGURE_INSTRUCTIONS) ||
-           nl_dig_is(series, "kind", NL_FIGURE_VMRUNS);
-}
-
 void nl_history_number(char text[32], const json_t *series, double value)
 {
-    if (is_count(series) && fabs(value) < 1e15)
+    if (nl_figure_is_count(series) && fabs(value) < 1e15)
         snprintf(text, 32, "%.15g", value);
     else
         nl_text_number(text, value);
@@ -72,6 +67,41 @@ bool nl_history_lane_used(const json_t *history, size_t lane)
             return true;
     }
     return false;
+}
+
+/* Those of DIFFERENCES that FOUND does not have. */
+static void unite(json_t *found, const json_t *differences)
+{
+    size_t i, k;
+    json_t *each, *other;
+
+    json_array_foreach(differences, i, each)
+    {
+        bool known = false;
+
+        json_array_foreach(found, k, other) known |= json_equal(other, each);
+        if (!known)
+            json_array_append(found, each);
+    }
+}
+
+json_t *nl_history_differences(const json_t *history, size_t lane, json_int_t run)
+{
+    json_t *found = json_array();
+    size_t i, k;
+    json_t *series, *change;
+
+    json_array_foreach(json_object_get(history, "series"), i, series)
+    {
+        if ((size_t)nl_dig_integer(series, "lane", 0) != lane)
+            continue;
+        json_array_foreach(json_object_get(series, "changes"), k, change)
+        {
+            if (nl_dig_integer(change, "run", -1) == run)
+                unite(found, json_object_get(change, "differs"));
+        }
+    }
+    return found;
 }
 
 char *nl_history_lane(const json_t *lane)
@@ -135,14 +165,13 @@ char *nl_history_change(const json_t *series, const json_t *change)
     return text;
 }
 
-/* The least number of runs that can show a change at all, at level ALPHA. */
+/* The least number of runs that can show a change at all, at level ALPHA; 0: no number can. */
 static size_t runs_needed(double alpha)
 {
-    size_t n = 2 * NL_CHANGE_LEVEL_MIN;
-
-    while (n < 100 && nl_change_point_least_p(n) > alpha)
-        n++;
-    return n;
+    for (size_t n = 2 * NL_CHANGE_LEVEL_MIN; n < 100; n++)
+        if (nl_change_point_least_p(n) <= alpha)
+            return n;
+    return 0;
 }
 
 /* The level of one series: the least that Holm's correction leaves of the whole family's, which is
@@ -173,27 +202,61 @@ static int count_hopeless(const json_t *history, double level)
     return hopeless;
 }
 
+static void say_hopeless(FILE *out, const json_t *history)
+{
+    int hopeless = count_hopeless(history, level_of_one(history, false));
+    size_t needed = runs_needed(level_of_one(history, true));
+
+    if (hopeless == 0)
+        return;
+    fprintf(out,
+            " %d of the series are too short for a change to be told, however great: ", hopeless);
+    if (needed > 0)
+        fprintf(out, "with so many of them it takes %zu runs.", needed);
+    else
+        fputs("with so many of them no number of runs will do; name some, or take a greater alpha.",
+              out);
+}
+
+static int count_judged(const json_t *history, const char *how)
+{
+    int n = 0;
+    size_t i;
+    json_t *series;
+
+    json_array_foreach(json_object_get(history, "series"), i, series) n +=
+        nl_dig_is(series, "judged", how);
+    return n;
+}
+
 char *nl_history_sum(const json_t *history)
 {
     const json_t *sum = json_object_get(history, "sum");
-    int series = (int)nl_dig_integer(sum, "series", 0);
-    int hopeless = count_hopeless(history, level_of_one(history, false));
-    cleanup_free char *rest = NULL;
-    char *text;
+    int differs = (int)nl_dig_integer(sum, "differs", 0);
+    int left_out = (int)nl_dig_integer(sum, "left_out", 0);
+    int exact = count_judged(history, "exact");
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
 
-    if (hopeless > 0 &&
-        asprintf(&rest,
-                 " %d of the series are too short for a change to be told, however great: "
-                 "with so many of them it takes %zu runs.",
-                 hopeless, runs_needed(level_of_one(history, true))) < 0)
+    if (!out)
         return NULL;
-    if (asprintf(
-            &text,
-            "%d of %d series changed: %d times for the worse, %d for the better. The chance "
-            "that a change is marked anywhere in series that never changed is at most %g %%.%s",
-            (int)nl_dig_integer(sum, "changed", 0), series, (int)nl_dig_integer(sum, "worse", 0),
-            (int)nl_dig_integer(sum, "better", 0), 100 * nl_dig_number(history, "alpha", 0),
-            rest ? rest : "") < 0)
-        return NULL;
+    fprintf(out, "%d of %d series changed: %d times for the worse, %d for the better",
+            (int)nl_dig_integer(sum, "changed", 0), (int)nl_dig_integer(sum, "series", 0),
+            (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0));
+    if (differs > 0)
+        fprintf(out, ", %d with equal medians", differs);
+    fprintf(out,
+            ". The chance that a change is marked anywhere in series that never changed is at most "
+            "%g %%, of the %d that are tested.",
+            100 * nl_dig_number(history, "alpha", 0), count_judged(history, "ranks"));
+    if (exact > 0)
+        fprintf(out, " %d are counts that are known to repeat: what differs by more is marked.",
+                exact);
+    if (left_out > 0)
+        fprintf(out, " %d earlier changes are left out, but for the latest %d of a series.",
+                left_out, NL_HISTORY_CHANGES_MAX);
+    say_hopeless(out, history);
+    fclose(out);
     return text;
 }

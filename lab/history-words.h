@@ -25,6 +25,9 @@ double nl_history_median(const json_t *series);
 /* Has the lane any series? */
 bool nl_history_lane_used(const json_t *history, size_t lane);
 
+/* What differs with any change of the lane that begins at RUN. New reference. */
+json_t *nl_history_differences(const json_t *history, size_t lane, json_int_t run);
+
 /* Each of these is the caller's; NULL when out of memory. */
 
 /* "nested-boot, L0 to L2, metered: counts of 12 runs" */

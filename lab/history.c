@@ -13,12 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-/* In one series: more would be noise that somebody tests at a silly level. */
-#define CHANGES_MAX 32
-
-/* So many runs that agree to the instruction make a count one that repeats. */
-#define REPEATS 3
-
 /* What differs between the runs around a change, at most. */
 #define DIFFERENCES_MAX 20
 
@@ -26,7 +20,8 @@ struct series {
     json_t *json;    /* the element of "series" */
     double *numbers; /* its values, in order */
     size_t n;
-    bool exact; /* counts that repeat: no chance in them */
+    bool exact;       /* counts of operations that agree, known to repeat from boot to boot */
+    double allowance; /* but for this part of them */
     bool tested;
     struct nl_change_point first;
     double p_holm;
@@ -35,12 +30,6 @@ struct series {
 static void set_real(json_t *object, const char *key, double value)
 {
     json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
-}
-
-static bool is_count(const json_t *series)
-{
-    return nl_dig_is(series, "kind", NL_FIGURE_INSTRUCTIONS) ||
-           nl_dig_is(series, "kind", NL_FIGURE_VMRUNS);
 }
 
 static int read_numbers(struct series *series, struct nl_error **err)
@@ -53,36 +42,59 @@ static int read_numbers(struct series *series, struct nl_error **err)
     series->numbers = calloc(series->n ? series->n : 1, sizeof(double));
     if (!series->numbers)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    series->exact = is_count(series->json);
+    series->exact = nl_figure_is_count(series->json);
     json_array_foreach(points, i, point)
     {
+        double repeats = nl_dig_number(point, "repeats", NAN);
+
         series->numbers[i] = nl_dig_number(point, "value", 0);
-        series->exact &= nl_dig_true(point, "exact");
+        series->exact &= nl_dig_true(point, "exact") && repeats >= 0;
+        series->allowance = fmax(series->allowance, repeats);
     }
     return 0;
 }
 
-/* Numbers that are equal, from AT. */
-static size_t level_length(const struct series *series, size_t at)
+/* Between which the counts of a level are. */
+struct level {
+    double low;
+    double high;
+};
+
+/* Is NUMBER of LEVEL? All of a level are equal within what is allowed: a count that creeps leaves
+   it. */
+static bool joins(struct level *level, double number, double allowance)
+{
+    double low = fmin(level->low, number), high = fmax(level->high, number);
+
+    if (low != high && !(high <= low * (1 + allowance)))
+        return false;
+    *level = (struct level){low, high};
+    return true;
+}
+
+/* So many from AT on are of one level. */
+static size_t level_length(const struct series *series, size_t at, struct level *level)
 {
     size_t end = at;
 
-    while (end < series->n && series->numbers[end] == series->numbers[at])
+    *level = (struct level){series->numbers[at], series->numbers[at]};
+    while (end < series->n && joins(level, series->numbers[end], series->allowance))
         end++;
     return end - at;
 }
 
 /* A count that repeats has changed where it differs from those before it. One that comes to another
-   number every few runs does not repeat, whatever the operations of one run agree on. */
+   number every few runs does not repeat, whatever is known of it. */
 static bool repeats(const struct series *series)
 {
+    struct level level;
     size_t levels = 0;
 
-    if (!series->exact || series->n < REPEATS)
+    if (!series->exact || series->n < NL_CHANGE_LEVEL_MIN)
         return false;
-    for (size_t at = 0; at < series->n; at += level_length(series, at))
+    for (size_t at = 0; at < series->n; at += level_length(series, at, &level))
         levels++;
-    return levels * REPEATS <= series->n || levels == 1;
+    return levels * NL_CHANGE_LEVEL_MIN <= series->n || levels == 1;
 }
 
 static double part_median(const struct series *series, size_t from, size_t end)
@@ -113,6 +125,13 @@ static json_t *differences(const json_t *runs, const struct series *series, size
     return found;
 }
 
+static const char *verdict(const json_t *series, double before, double after)
+{
+    if (before == after)
+        return "differs";
+    return (after > before) == !nl_dig_true(series, "rate") ? "worse" : "better";
+}
+
 /* FROM and END bound what is compared: from the change before to the one after. P NAN: no chance is
    involved. */
 static void add_change(const json_t *runs, struct series *series, size_t from, size_t at,
@@ -122,46 +141,72 @@ static void add_change(const json_t *runs, struct series *series, size_t from, s
     double before = part_median(series, from, at), after = part_median(series, at, end);
     bool rate = nl_dig_true(series->json, "rate");
     double ratio = before > 0 && after > 0 ? (rate ? before / after : after / before) : NAN;
-    bool worse = rate ? after < before : after > before;
-    json_t *change =
-        json_pack("{s:I, s:O, s:f, s:f, s:s, s:s, s:o}", "point", (json_int_t)at, "run",
-                  json_object_get(point, "run"), "before", before, "after", after, "verdict",
-                  worse ? "worse" : "better", "how", isnan(p) ? "exact" : "ranks", "differs",
-                  differences(runs, series, from, at, end, isnan(p) ? 1 : NL_CHANGE_LEVEL_MIN));
+    json_t *change = json_pack(
+        "{s:I, s:O, s:f, s:f, s:s, s:s, s:o}", "point", (json_int_t)at, "run",
+        json_object_get(point, "run"), "before", before, "after", after, "verdict",
+        verdict(series->json, before, after), "how", isnan(p) ? "exact" : "ranks", "differs",
+        differences(runs, series, from, at, end, isnan(p) ? 1 : NL_CHANGE_LEVEL_MIN));
 
     set_real(change, "ratio", ratio);
     set_real(change, "p", p);
     json_array_append_new(json_object_get(series->json, "changes"), change);
 }
 
-static void mark_exact(const json_t *runs, struct series *series)
+/* The latest of N changes; the first level begins with point FROM. */
+static void add_changes(const json_t *runs, struct series *series, size_t from,
+                        const struct nl_change_point *changes, size_t n)
 {
-    size_t marked = 0;
+    size_t left_out = n > NL_HISTORY_CHANGES_MAX ? n - NL_HISTORY_CHANGES_MAX : 0;
 
-    json_object_set_new(series->json, "judged", json_string("exact"));
-    for (size_t at = 0, length; at < series->n && marked < CHANGES_MAX; at += length) {
-        length = level_length(series, at);
-        if (at + length == series->n || length < REPEATS)
-            continue;
-        add_change(runs, series, at, at + length, at + length + level_length(series, at + length),
-                   NAN);
-        marked++;
-    }
+    if (left_out > 0)
+        from = changes[left_out - 1].at;
+    json_object_set_new(series->json, "from", json_integer((json_int_t)from));
+    json_object_set_new(series->json, "left_out", json_integer((json_int_t)left_out));
+    for (size_t i = left_out; i < n; i++)
+        add_change(runs, series, i > left_out ? changes[i - 1].at : from, changes[i].at,
+                   i + 1 < n ? changes[i + 1].at : series->n, changes[i].p);
 }
 
-static void mark_tested(const json_t *runs, struct series *series, double alpha)
+/* A level is what three runs have in a row, or the newest ones: what differs in fewer is odd, and
+   the level goes on after it. CHANGES has room for all. */
+static void mark_exact(const json_t *runs, struct series *series, struct nl_change_point *changes)
 {
-    struct nl_change_point changes[CHANGES_MAX];
+    struct level level = {NAN, NAN}, next;
+    size_t from = 0, n = 0;
+
+    json_object_set_new(series->json, "judged", json_string("exact"));
+    for (size_t at = 0, length = 1; at < series->n; at += length) {
+        bool newest;
+
+        length = 1;
+        if (!isnan(level.low) && joins(&level, series->numbers[at], series->allowance))
+            continue;
+        length = level_length(series, at, &next);
+        newest = !isnan(level.low) && at + length == series->n;
+        if (length < NL_CHANGE_LEVEL_MIN && !newest) {
+            length = 1;
+            continue;
+        }
+        if (isnan(level.low))
+            from = at;
+        else
+            changes[n++] = (struct nl_change_point){at, NAN};
+        level = next;
+    }
+    add_changes(runs, series, from, changes, n);
+}
+
+static void mark_tested(const json_t *runs, struct series *series, double alpha,
+                        struct nl_change_point *changes)
+{
     double weight = series->first.p > 0 ? series->p_holm / series->first.p : 1;
     size_t n = nl_change_points(series->numbers, series->n, series->first, weight, alpha, changes,
-                                CHANGES_MAX);
+                                series->n);
 
     json_object_set_new(series->json, "judged", json_string("ranks"));
     set_real(series->json, "p", series->first.p);
     set_real(series->json, "p_holm", series->p_holm);
-    for (size_t i = 0; i < n; i++)
-        add_change(runs, series, i > 0 ? changes[i - 1].at : 0, changes[i].at,
-                   i + 1 < n ? changes[i + 1].at : series->n, changes[i].p);
+    add_changes(runs, series, 0, changes, n);
 }
 
 /* Holm's family are all series that could be called changed at all, whatever their numbers. */
@@ -183,16 +228,20 @@ static int correct(struct series *all, size_t n, struct nl_error **err)
     return 0;
 }
 
-static void judge_all(const json_t *runs, struct series *all, size_t n, double alpha)
+static int judge(const json_t *runs, struct series *series, double alpha, struct nl_error **err)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (all[i].tested)
-            mark_tested(runs, &all[i], alpha);
-        else if (repeats(&all[i]))
-            mark_exact(runs, &all[i]);
-        else
-            json_object_set_new(all[i].json, "judged", json_string("too few runs"));
-    }
+    cleanup_free struct nl_change_point *changes =
+        calloc(series->n ? series->n : 1, sizeof(*changes));
+
+    if (!changes)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    if (series->tested)
+        mark_tested(runs, series, alpha, changes);
+    else if (repeats(series))
+        mark_exact(runs, series, changes);
+    else
+        json_object_set_new(series->json, "judged", json_string("too few runs"));
+    return 0;
 }
 
 static int find_changes(const json_t *runs, const json_t *list, double alpha, struct nl_error **err)
@@ -215,8 +264,8 @@ static int find_changes(const json_t *runs, const json_t *list, double alpha, st
     }
     if (rc == 0)
         rc = correct(all, n, err);
-    if (rc == 0)
-        judge_all(runs, all, n, alpha);
+    for (i = 0; rc == 0 && i < n; i++)
+        rc = judge(runs, &all[i], alpha, err);
     for (i = 0; i < n; i++)
         free(all[i].numbers);
     free(all);
@@ -265,7 +314,7 @@ static json_t *describe_runs(const json_t *runs)
 
 static json_t *sum_up(const json_t *list)
 {
-    json_int_t judged = 0, changed = 0, worse = 0, better = 0;
+    json_int_t judged = 0, changed = 0, worse = 0, better = 0, differs = 0, left_out = 0;
     size_t i, k;
     json_t *series, *change;
 
@@ -273,14 +322,17 @@ static json_t *sum_up(const json_t *list)
     {
         judged += !nl_dig_is(series, "judged", "too few runs");
         changed += json_array_size(json_object_get(series, "changes")) > 0;
+        left_out += nl_dig_integer(series, "left_out", 0);
         json_array_foreach(json_object_get(series, "changes"), k, change)
         {
             worse += nl_dig_is(change, "verdict", "worse");
             better += nl_dig_is(change, "verdict", "better");
+            differs += nl_dig_is(change, "verdict", "differs");
         }
     }
-    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "series", (json_int_t)json_array_size(list),
-                     "judged", judged, "changed", changed, "worse", worse, "better", better);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "series",
+                     (json_int_t)json_array_size(list), "judged", judged, "changed", changed,
+                     "worse", worse, "better", better, "differs", differs, "left_out", left_out);
 }
 
 static int nothing_left(const json_t *loaded, const struct nl_history_options *options,

@@ -9,6 +9,10 @@
 
 #include <stdbool.h>
 
+/* The latest so many changes of one series are listed: more are noise that somebody tests at a
+   silly level. */
+#define NL_HISTORY_CHANGES_MAX 16
+
 struct nl_history_options {
     double alpha;             /* chance that any series without a change is marked */
     const char *const *names; /* benchmarks and phases to look at, NULL-terminated; NULL: all */

@@ -58,7 +58,9 @@ void nl_text_wrap(const struct nl_text *to, const char *text, int used, int inde
 
 void nl_text_section(const struct nl_text *to, const char *title, const char *note)
 {
-    fprintf(to->out, "\n%s%s%s%s%s\n", to->bold, title, to->plain, note ? "  " : "",
+    cleanup_free char *clean = nl_printable(title, 0);
+
+    fprintf(to->out, "\n%s%s%s%s%s\n", to->bold, clean ? clean : "", to->plain, note ? "  " : "",
             note ? note : "");
 }
 

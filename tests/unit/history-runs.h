@@ -17,6 +17,7 @@ struct run {
     double cpuid;       /* around what its samples at L1 are */
     int count;          /* instructions, 0: not metered */
     double create;      /* seconds of a phase of L1 */
+    double repeats;     /* the part that its count is known to be equal within; 0: not known */
 };
 
 static inline json_t *run_layer(size_t k, const struct run *run)
@@ -55,11 +56,13 @@ static inline json_t *run_document(const struct run *run, uint64_t *seed)
     if (run->count > 0)
         json_array_append_new(
             json_object_get(inner, "metered"),
-            json_pack("{s:s, s:i, s:i, s:n, s:s, s:i, s:i, s:i, s:i, s:i, s:[i,i], s:[i,i], s:[]}",
+            json_pack("{s:s, s:i, s:i, s:n, s:s, s:i, s:i, s:i, s:i, s:i, s:[i,i], s:[i,i], "
+                      "s:o, s:[]}",
                       "name", "cpuid", "version", 1, "operations", 101, "skipped", "estimate",
                       "mode", "undisturbed", 100, "agreeing", 100, "total", run->count, "low",
                       run->count, "high", run->count + 50, "instructions", run->count - 19, 19,
-                      "vmruns", 1, 0, "samples"));
+                      "vmruns", 1, 0, "repeats",
+                      run->repeats > 0 ? json_real(run->repeats) : json_null(), "samples"));
     return json_pack(
         "{s:{s:i}, s:{s:o, s:o, s:f, s:{s:s}, s:{s:s}}, s:{s:s}, "
         "s:[{s:s, s:s, s:f, s:f}, {s:n, s:s, s:f, s:f}], s:o, s:[], s:[], s:[], s:n, "

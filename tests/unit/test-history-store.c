@@ -21,7 +21,7 @@ static char folder[] = "/tmp/nl-test-history-XXXXXX";
 static char database[64];
 static uint64_t seed = 1;
 
-static const struct run plain = {1, "6.1", "host", 1000, 3220, 4};
+static const struct run plain = {1, "6.1", "host", 1000, 3220, 4, 0.0005};
 
 static struct nl_history_store *open_store(bool create)
 {
@@ -123,6 +123,7 @@ static void test_kept_whole_and_once(void **state)
     point = json_array_get(json_object_get(series(loaded, "instructions", "L1"), "points"), 0);
     assert_true(nl_dig_number(point, "value", 0) == 3220);
     assert_true(nl_dig_true(point, "exact"));
+    assert_true(nl_dig_number(point, "repeats", 0) == 0.0005);
     point = json_array_get(json_object_get(series(loaded, "phase", "L1"), "points"), 0);
     assert_true(nl_dig_number(point, "value", 0) == 4);
     assert_int_equal(nl_history_document(store, "run-001", &back, NULL), 0);
@@ -295,6 +296,36 @@ static void test_lying_rows(void **state)
     nl_history_close(&store);
 }
 
+/* SQLite keeps as text whatever it is told to. */
+static void test_no_text(void **state)
+{
+    static const char *const changes[] = {
+        "UPDATE run SET name = CAST(x'ff' AS TEXT)",
+        "UPDATE run SET status = CAST(x'c328' AS TEXT)",
+        "UPDATE series SET name = CAST(x'ff' AS TEXT) WHERE kind = 'phase' AND name = 'run'",
+        "UPDATE series SET terms = CAST(x'80' AS TEXT) WHERE kind = 'phase' AND name = 'run'",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        cleanup_json json_t *document = run_document(&plain, &seed);
+        cleanup_error struct nl_error *err = NULL;
+        struct nl_history_store *store;
+        json_t *loaded = NULL;
+
+        unlink(database);
+        store = open_store(true);
+        assert_true(add(store, document));
+        nl_history_close(&store);
+        run_sql(changes[i]);
+        store = open_store(false);
+        assert_true(nl_history_load(store, 10, &loaded, &err) < 0);
+        assert_null(loaded);
+        assert_non_null(strstr(nl_error_message(err), "is damaged: a text is not UTF-8"));
+        nl_history_close(&store);
+    }
+}
+
 static void test_link(void **state)
 {
     char target[80];
@@ -322,8 +353,10 @@ static void test_second_writer(void **state)
     assert_false(added);
     assert_non_null(strstr(nl_error_message(err), "another process writes"));
     assert_int_equal(nl_error_status(err), NL_EXIT_LAB);
-    /* Reading goes on. */
+    /* Reading goes on, also for one that begins now and means to write later. */
     json_decref(load(store, 10));
+    nl_history_close(&store);
+    store = open_store(true);
     assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(other);
     assert_true(add(store, document));
@@ -400,6 +433,7 @@ int main(void)
         cmocka_unit_test_setup(test_newer, begin),
         cmocka_unit_test_setup(test_damaged, begin),
         cmocka_unit_test_setup(test_lying_rows, begin),
+        cmocka_unit_test_setup(test_no_text, begin),
         cmocka_unit_test_setup(test_link, begin),
         cmocka_unit_test_setup(test_second_writer, begin),
         cmocka_unit_test_setup(test_two_at_once, begin),
