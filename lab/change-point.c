@@ -11,6 +11,9 @@
 /* So many orders that look as changed end the drawing: p is known to about a fifth then. */
 #define ENOUGH 20
 
+/* What is printed is p: it must not be coarse where the level is not small. */
+#define ORDERS_MIN 20000
+
 /* Two sums that are equal may differ in their last digit. */
 #define EQUAL (1 - 1e-12)
 
@@ -112,12 +115,19 @@ static void shuffle(long *ranks, size_t n, uint64_t *seed)
     }
 }
 
-struct nl_change_point nl_change_point(const double *numbers, size_t n)
+static size_t orders_for(double level)
+{
+    double orders = ceil(ENOUGH / level);
+
+    return orders < NL_CHANGE_ORDERS_MAX ? (size_t)fmax(orders, ORDERS_MIN) : NL_CHANGE_ORDERS_MAX;
+}
+
+struct nl_change_point nl_change_point(const double *numbers, size_t n, double level)
 {
     cleanup_free long *ranks = calloc(n ? n : 1, sizeof(*ranks));
     struct nl_change_point change = {0, 1};
     uint64_t seed = 1;
-    size_t as_changed = 0, drawn = 0, place;
+    size_t orders = orders_for(level), as_changed = 0, drawn = 0, place;
     double seen;
 
     if (!ranks)
@@ -126,14 +136,14 @@ struct nl_change_point nl_change_point(const double *numbers, size_t n)
         return change;
     seen = greatest(ranks, n, &place);
     change.at = find_place(numbers, n, place);
-    while (drawn < NL_CHANGE_ORDERS - 1 && as_changed < ENOUGH) {
+    while (drawn < orders - 1 && as_changed < ENOUGH) {
         shuffle(ranks, n, &seed);
         as_changed += greatest(ranks, n, &place) >= seen * EQUAL;
         drawn++;
     }
     /* Where all were drawn the order that was seen is one of them. */
     change.p = as_changed == ENOUGH ? (double)as_changed / (double)drawn
-                                    : (double)(as_changed + 1) / NL_CHANGE_ORDERS;
+                                    : (double)(as_changed + 1) / (double)orders;
     return change;
 }
 
@@ -147,7 +157,7 @@ double nl_change_point_least_p(size_t n)
     for (size_t i = 1; i <= half; i++)
         ways *= (double)(n - half + i) / (double)i;
     /* Up or down, and where N is odd the middle number may be on either side. */
-    return fmax((n % 2 ? 4 : 2) / ways, 1.0 / NL_CHANGE_ORDERS);
+    return fmax((n % 2 ? 4 : 2) / ways, 1.0 / NL_CHANGE_ORDERS_MAX);
 }
 
 /* Numbers from FROM up to END, inside of changes with a p of P at least. */
@@ -183,8 +193,8 @@ static void found(struct search *search, struct part part, size_t at, double p)
 
 static void look_into(struct search *search, struct part part)
 {
-    struct nl_change_point change =
-        nl_change_point(search->numbers + part.from, part.end - part.from);
+    struct nl_change_point change = nl_change_point(
+        search->numbers + part.from, part.end - part.from, search->alpha / part.weight);
 
     found(search, part, change.at, change.p);
 }

@@ -10,8 +10,8 @@
 /* A level is what so many runs have: one odd run is none. */
 #define NL_CHANGE_LEVEL_MIN 3
 
-/* So many orders are drawn, and no p is less than one of them. */
-#define NL_CHANGE_ORDERS 20000
+/* No more orders than these are drawn, and no p is less than one of them. */
+#define NL_CHANGE_ORDERS_MAX 1000000
 
 struct nl_change_point {
     size_t at; /* the first number of the new level; 0: nothing can be told */
@@ -23,12 +23,14 @@ struct nl_change_point {
    (Applied Statistics 28, 1979) but standardised, so that a change near an end counts as much as
    one in the middle. Its p is by random orders of these very numbers, so that it is right also with
    ties and with the choice of the place; drawing ends early where p is not small (Besag and
-   Clifford, Biometrika 78, 1991). The seed is fixed: the same numbers give the same p. Where it is:
-   where the distances from the medians before and after are the least, all together.
+   Clifford, Biometrika 78, 1991). So many orders are drawn that the least p is a twentieth of
+   LEVEL, what p will be compared with, but for NL_CHANGE_ORDERS_MAX. The seed is fixed: the same
+   numbers and level give the same p. Where it is: where the distances from the medians before and
+   after are the least, all together.
 
    It takes the numbers to be independent of each other: where neighbours are alike (a machine that
    is slower for a week) it finds changes that are none of what is measured. */
-struct nl_change_point nl_change_point(const double *numbers, size_t n);
+struct nl_change_point nl_change_point(const double *numbers, size_t n, double level);
 
 /* The least p that N numbers can give, if no two are equal. */
 double nl_change_point_least_p(size_t n);

@@ -27,6 +27,10 @@ enum {
 
 #define LAST_DEFAULT 200
 
+/* With less of it no change in one of a thousand series could be told by the orders that are drawn.
+ */
+#define ALPHA_MIN 0.001
+
 static const struct argp_option option_table[] = {
     {"benchmark", KEY_BENCHMARK, "NAME", 0, "Only this benchmark or phase; may be repeated", 0},
     {"at", KEY_AT, "LN", 0, "Only this layer", 0},
@@ -88,7 +92,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->told_how = true;
         return 0;
     case KEY_ALPHA:
-        options->alpha = parse_number(state, "--alpha", arg, 1e-6, 0.5);
+        options->alpha = parse_number(state, "--alpha", arg, ALPHA_MIN, 0.5);
         options->told_how = true;
         return 0;
     case KEY_CSV:

@@ -246,10 +246,11 @@ char *nl_history_sum(const json_t *history)
             (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0));
     if (differs > 0)
         fprintf(out, ", %d with equal medians", differs);
-    fprintf(out,
-            ". The chance that a change is marked anywhere in series that never changed is at most "
-            "%g %%, of the %d that are tested.",
-            100 * nl_dig_number(history, "alpha", 0), count_judged(history, "ranks"));
+    fprintf(
+        out,
+        ". The chance that a change is marked anywhere in the series that are tested, %d, if none "
+        "of them changed, is at most %g %%.",
+        count_judged(history, "ranks"), 100 * nl_dig_number(history, "alpha", 0));
     if (exact > 0)
         fprintf(out, " %d are counts that are known to repeat: what differs by more is marked.",
                 exact);

@@ -248,6 +248,7 @@ static int find_changes(const json_t *runs, const json_t *list, double alpha, st
 {
     size_t n = json_array_size(list), i;
     struct series *all = calloc(n ? n : 1, sizeof(*all));
+    double family = 0;
     int rc = 0;
 
     if (!all)
@@ -259,9 +260,11 @@ static int find_changes(const json_t *runs, const json_t *list, double alpha, st
         if (rc < 0)
             break;
         all[i].tested = !repeats(&all[i]) && nl_change_point_least_p(all[i].n) <= alpha;
-        if (all[i].tested)
-            all[i].first = nl_change_point(all[i].numbers, all[i].n);
+        family += all[i].tested;
     }
+    for (i = 0; rc == 0 && i < n; i++)
+        if (all[i].tested)
+            all[i].first = nl_change_point(all[i].numbers, all[i].n, alpha / family);
     if (rc == 0)
         rc = correct(all, n, err);
     for (i = 0; rc == 0 && i < n; i++)

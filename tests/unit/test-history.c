@@ -428,6 +428,27 @@ static void test_equal_medians(void **state)
     assert_non_null(strstr(sum, "1 with equal medians"));
 }
 
+/* Where no number of runs could tell a change, none is named. */
+static void test_hopeless(void **state)
+{
+    static const struct {
+        double alpha;
+        const char *says;
+    } known[] = {{0.05, "it takes 8 runs"}, {1e-9, "no number of runs will do"}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const struct nl_history_options options = {known[i].alpha, NULL, NULL};
+        cleanup_json json_t *loaded = by_chance(1, 3);
+        cleanup_json json_t *history = NULL;
+        cleanup_free char *sum = NULL;
+
+        assert_int_equal(nl_history(loaded, &options, &history, NULL), 0);
+        sum = nl_history_sum(history);
+        assert_non_null(strstr(sum, known[i].says));
+    }
+}
+
 /* The index of a run that is none is nobody's. */
 static void test_no_such_run(void **state)
 {
@@ -584,6 +605,7 @@ static void test_command(void **state)
         {{NULL}, 2, "which folder?"},
         {{"h"}, 2, "cannot open h"},
         {{".", "--last", "0"}, 2, "no number from 1"},
+        {{".", "--alpha", "0.0001"}, 2, "no number from 0.001"},
         {{"h", "a.json"}, 0, "1 added, 0 there already"},
         {{"h", "runs"}, 0, "1 added, 1 there already"},
         {{"h", "broken.json"}, 2, "broken.json"},
@@ -654,21 +676,14 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_changed),
-        cmocka_unit_test(test_changed),
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_real_runs),
-        cmocka_unit_test(test_few_runs),
-        cmocka_unit_test(test_clean_runs),
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_many_changes),
-        cmocka_unit_test(test_equal_medians),
-        cmocka_unit_test(test_no_such_run),
-        cmocka_unit_test(test_filters),
-        cmocka_unit_test(test_html),
-        cmocka_unit_test(test_text_and_csv),
-        cmocka_unit_test(test_command),
+        cmocka_unit_test(test_nothing_changed), cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_counts),          cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_real_runs),       cmocka_unit_test(test_few_runs),
+        cmocka_unit_test(test_clean_runs),      cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_many_changes),    cmocka_unit_test(test_equal_medians),
+        cmocka_unit_test(test_no_such_run),     cmocka_unit_test(test_hopeless),
+        cmocka_unit_test(test_filters),         cmocka_unit_test(test_html),
+        cmocka_unit_test(test_text_and_csv),    cmocka_unit_test(test_command),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
