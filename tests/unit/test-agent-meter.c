@@ -85,7 +85,7 @@ static void test_skipped(void **state)
     json_decref(result);
 }
 
-/* Both marks, once each, as the meter finds them: in machine code. */
+/* Both marks, as often each, as the meter finds them: in machine code. */
 static void test_marks_are_in_the_code(void **state)
 {
     int (*function)(const struct benchmark *benchmark, struct bench *bench,
@@ -104,8 +104,9 @@ static void test_marks_are_in_the_code(void **state)
             (displacement & 0xffffff00U) == METER_MARK_MAGIC && (displacement & 0xff) < 3)
             found[displacement & 0xff]++;
     }
-    assert_int_equal(found[METER_MARK_BEGIN], 1);
-    assert_int_equal(found[METER_MARK_END], 1);
+    /* The function for extra exits may lie beside it, and has marks of its own. */
+    assert_in_range(found[METER_MARK_BEGIN], 1, 2);
+    assert_int_equal(found[METER_MARK_END], found[METER_MARK_BEGIN]);
 }
 
 static int set_up(void **state)

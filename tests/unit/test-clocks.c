@@ -29,8 +29,8 @@ static struct nl_clock_look look_at(double at, double trip, double below, double
 
 static json_t *between(double below, double own, double trip_before, double trip_after, double khz)
 {
-    struct nl_clock_look first = look_at(10, trip_before, below, own);
-    struct nl_clock_look last = look_at(40, trip_after, below, own);
+    struct nl_clock_look first = look_at(30, trip_before, below, own);
+    struct nl_clock_look last = look_at(60, trip_after, below, own);
     cleanup_json json_t *reply = json_pack("{s:s, s:o}", "source", "kvm-clock", "kernel_tsc_khz",
                                            khz > 0 ? json_real(khz) : json_null());
 
