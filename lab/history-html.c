@@ -120,7 +120,7 @@ static void write_row(struct nl_html *html, const json_t *series)
     nl_html_cell(html, "number", "%zu", json_array_size(json_object_get(series, "points")));
     level_cell(html, series, json_array_get(changes, 0), "before", median);
     level_cell(html, series, n > 0 ? json_array_get(changes, n - 1) : NULL, "after", median);
-    nl_html_cell(html, "number", "%zu", n);
+    nl_html_cell(html, "number", "%zu", n + (size_t)nl_dig_integer(series, "left_out", 0));
     if (nl_dig(series, "p_holm"))
         nl_html_cell(html, "number", "%.2g", nl_dig_number(series, "p_holm", 1));
     else

@@ -282,7 +282,9 @@ static json_t *column_number(sqlite3_stmt *statement, int column)
 }
 
 /* Of what the latest runs are. */
-#define LATEST "(SELECT * FROM run ORDER BY started DESC, name DESC LIMIT ?)"
+#define LATEST                                                                                     \
+    "(SELECT id, name, started, status, excerpt FROM run ORDER BY started DESC, name DESC LIMIT "  \
+    "?)"
 
 /* SQLite does not look at what it keeps as text, jansson takes nothing but UTF-8. */
 static int no_text(struct nl_history_store *store, struct nl_error **err)
