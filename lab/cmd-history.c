@@ -58,6 +58,17 @@ struct options {
     bool told_how; /* --last or --alpha */
 };
 
+/* How many reports go to standard output, which is theirs alone then. */
+static int printed(const struct options *options)
+{
+    const char *const files[] = {options->csv, options->html};
+    int n = options->json + (options->document != NULL);
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        n += files[i] && strcmp(files[i], "-") == 0;
+    return n;
+}
+
 static double parse_number(struct argp_state *state, const char *option, const char *text,
                            double low, double high)
 {
@@ -114,6 +125,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (options->document && asks_to_look(options))
             argp_error(state, "--document prints what was kept of one run: no other option goes "
                               "with it");
+        if (printed(options) > 1)
+            argp_error(state, "only one report can go to standard output");
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which folder? It keeps the history in " NL_HISTORY_FILE);
@@ -198,15 +211,6 @@ static int print_document(struct nl_history_store *store, const char *id, struct
     return 0;
 }
 
-static int write_file(char *text, const char *path, struct nl_error **err)
-{
-    cleanup_free char *owned = text;
-
-    if (!owned)
-        return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
-    return nl_save(path, owned, strlen(owned), err);
-}
-
 static int show(struct nl_history_store *store, const struct options *options,
                 struct nl_error **err)
 {
@@ -217,9 +221,9 @@ static int show(struct nl_history_store *store, const struct options *options,
     if (nl_history_load(store, options->last, &loaded, err) < 0 ||
         nl_history(loaded, &history_options, &history, err) < 0)
         return -1;
-    if (options->csv && write_file(nl_history_csv(history), options->csv, err) < 0)
+    if (options->csv && nl_save_text(nl_history_csv(history), options->csv, err) < 0)
         return -1;
-    if (options->html && write_file(nl_history_html(history), options->html, err) < 0)
+    if (options->html && nl_save_text(nl_history_html(history), options->html, err) < 0)
         return -1;
     if (options->json) {
         json_dumpf(history, stdout, JSON_INDENT(1));
@@ -240,7 +244,7 @@ static int history(const struct options *options, struct nl_error **err)
 {
     cleanup_history struct nl_history_store *store = NULL;
     char **documents = options->operands + 1;
-    FILE *said = options->json || options->document ? stderr : stdout;
+    FILE *said = printed(options) > 0 ? stderr : stdout;
 
     if (nl_history_open(options->operands[0], *documents, &store, err) < 0)
         return -1;
