@@ -370,7 +370,8 @@ static void test_nothing_is_left_open(void **state)
     /* A helper thread may still be on its way out. */
     for (int i = 0; i < 100 && open_files() > before; i++)
         usleep(20 * 1000);
-    assert_int_equal(open_files(), before);
+    /* Fewer: one of the test before this was, when they were counted. */
+    assert_true(open_files() <= before);
 }
 
 /* Last: an interrupt stays. */
