@@ -50,11 +50,6 @@ static double parse_number(struct argp_state *state, const char *option, const c
 }
 
 /* Without --with the first is the base and the second is new. */
-static bool is_standard(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 static void finish(struct options *options, struct argp_state *state)
 {
     if (!options->with && options->n_base == 2) {
@@ -65,7 +60,7 @@ static void finish(struct options *options, struct argp_state *state)
         argp_error(state, "needs two: BASE NEW, or BASE... --with NEW...");
     if (options->n_base == 0 || options->n_new == 0)
         argp_error(state, "--with goes between what is the base and what is new");
-    if (options->json + is_standard(options->csv) + is_standard(options->html) > 1)
+    if (options->json + nl_save_is_standard(options->csv) + nl_save_is_standard(options->html) > 1)
         argp_error(state, "only one report can go to standard output");
 }
 
@@ -147,7 +142,7 @@ static int compare(const struct options *options, struct nl_error **err)
     if (options->json) {
         json_dumpf(comparison, stdout, JSON_INDENT(1));
         putchar('\n');
-    } else if (!is_standard(options->csv) && !is_standard(options->html)) {
+    } else if (!nl_save_is_standard(options->csv) && !nl_save_is_standard(options->html)) {
         nl_compare_text(comparison, stdout, nl_report_wants_colour(stdout));
     }
     return nl_dig_integer(comparison, "sum.failed", 0) > 0 ? NL_EXIT_CHECK_FAILED : NL_EXIT_PASSED;

@@ -65,7 +65,7 @@ static int printed(const struct options *options)
     int n = options->json + (options->document != NULL);
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        n += files[i] && strcmp(files[i], "-") == 0;
+        n += nl_save_is_standard(files[i]);
     return n;
 }
 

@@ -47,11 +47,6 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-static bool is_standard(const char *path)
-{
-    return strcmp(path, "-") == 0;
-}
-
 /* An option that asks for a file, or NULL. */
 static const char *a_file(const struct options *options)
 {
@@ -67,7 +62,7 @@ static size_t printed(const struct options *options)
     size_t n = options->text || !a_file(options);
 
     for (size_t i = 0; i < FILES; i++)
-        n += options->files[i] && is_standard(options->files[i]);
+        n += options->files[i] && nl_save_is_standard(options->files[i]);
     return n;
 }
 
@@ -119,7 +114,7 @@ static int load(const char *path, json_t **document, struct nl_error **err)
     cleanup_free char *inside = NULL;
     struct stat status;
 
-    if (is_standard(path) || stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+    if (strcmp(path, "-") == 0 || stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
         return nl_document_load(path, document, err);
     if (asprintf(&inside, "%s/document.json", path) < 0)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");

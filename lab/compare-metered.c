@@ -79,11 +79,17 @@ struct side {
     double repeats;
 };
 
+bool nl_compare_agrees(const json_t *metered)
+{
+    return nl_dig_is(metered, "estimate", "mode") &&
+           nl_dig_number(metered, "agreeing", 0) >=
+               AGREE * nl_dig_number(metered, "undisturbed", 0);
+}
+
 static void add(struct side *side, const json_t *metered)
 {
     double undisturbed = nl_dig_number(metered, "undisturbed", 0);
-    bool agree = nl_dig_is(metered, "estimate", "mode") &&
-                 nl_dig_number(metered, "agreeing", 0) >= AGREE * undisturbed;
+    bool agree = nl_compare_agrees(metered);
     double total = nl_dig_number(metered, "total", 0);
 
     side->judgable = (side->n == 0 || side->judgable) && undisturbed > 0;

@@ -21,4 +21,8 @@ size_t nl_compare_depth(const struct nl_document_set *set);
 const json_t *nl_compare_find(const json_t *document, size_t index, const char *key,
                               const char *name);
 
+/* Did nearly all undisturbed operations of METERED cost the same? Else any of them may come out on
+   top. */
+bool nl_compare_agrees(const json_t *metered);
+
 #endif

@@ -61,3 +61,13 @@ bool nl_dig_is(const json_t *root, const char *path, const char *text)
 {
     return strcmp(nl_dig_string(root, path, ""), text) == 0;
 }
+
+double nl_dig_sum(const json_t *numbers)
+{
+    double total = 0;
+    size_t i;
+    json_t *number;
+
+    json_array_foreach(numbers, i, number) total += json_number_value(number);
+    return total;
+}

@@ -24,4 +24,7 @@ const json_t *nl_dig_layer(const json_t *document, const char *name);
 /* Is the string at PATH equal to TEXT? */
 bool nl_dig_is(const json_t *root, const char *path, const char *text);
 
+/* The sum of an array of numbers; what is no number counts 0. */
+double nl_dig_sum(const json_t *numbers);
+
 #endif

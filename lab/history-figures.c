@@ -4,6 +4,7 @@
 #include "history-figures.h"
 #include "comparable.h"
 #include "cleanup.h"
+#include "compare-metered.h"
 #include "dig.h"
 #include "slowdown.h"
 #include "stats.h"
@@ -14,9 +15,6 @@
 #define LAYERS_MAX 16
 #define NAME_MAX_LENGTH 64 /* scenarios allow no more */
 #define TERMS_MAX_LENGTH 400
-
-/* As nestlab compare has it: with fewer operations that agree any of them may come out on top. */
-#define AGREE 0.9
 
 static json_t *real_or_null(double value)
 {
@@ -87,23 +85,12 @@ static void add_time(json_t *figures, const char *layer, const json_t *benchmark
         drop_last(figures);
 }
 
-static double sum(const json_t *numbers)
-{
-    double total = 0;
-    size_t i;
-    json_t *number;
-
-    json_array_foreach(numbers, i, number) total += json_number_value(number);
-    return total;
-}
-
 static void add_count(json_t *figures, const char *kind, const char *layer, const json_t *metered,
                       double value, double low, double high)
 {
     double undisturbed = nl_dig_number(metered, "undisturbed", 0);
     double repeats = nl_dig_number(metered, "repeats", NAN);
-    bool exact = nl_dig_is(metered, "estimate", "mode") && undisturbed > 0 &&
-                 nl_dig_number(metered, "agreeing", 0) >= AGREE * undisturbed;
+    bool exact = undisturbed > 0 && nl_compare_agrees(metered);
     json_t *figure = add(figures, kind, nl_dig_string(metered, "name", NULL), layer,
                          strcmp(kind, NL_FIGURE_VMRUNS) == 0 ? "VMRUNs" : "instructions", value);
 
@@ -124,7 +111,7 @@ static void add_counts(json_t *figures, const char *layer, const json_t *metered
               nl_dig_number(metered, "low", NAN), nl_dig_number(metered, "high", NAN));
     if (json_array_size(json_object_get(metered, "vmruns")) > 0)
         add_count(figures, NL_FIGURE_VMRUNS, layer, metered,
-                  sum(json_object_get(metered, "vmruns")), NAN, NAN);
+                  nl_dig_sum(json_object_get(metered, "vmruns")), NAN, NAN);
 }
 
 static void add_layers(json_t *figures, const json_t *document)

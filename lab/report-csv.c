@@ -199,16 +199,6 @@ static void write_slowdown(const struct subject *of)
     }
 }
 
-static double sum(const json_t *numbers)
-{
-    double total = 0;
-    size_t i;
-    json_t *number;
-
-    json_array_foreach(numbers, i, number) total += json_number_value(number);
-    return total;
-}
-
 static void write_operations(const struct subject *of, const json_t *samples)
 {
     size_t i;
@@ -216,7 +206,7 @@ static void write_operations(const struct subject *of, const json_t *samples)
 
     json_array_foreach(samples, i, sample)
     {
-        cleanup_json json_t *total = json_real(sum(json_object_get(sample, "instructions")));
+        cleanup_json json_t *total = json_real(nl_dig_sum(json_object_get(sample, "instructions")));
 
         write_row(of, "sample", (double)i, "instructions", total);
     }

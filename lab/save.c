@@ -83,13 +83,18 @@ static int save_for_user(const char *path, const char *text, struct nl_error **e
     return replace(target ? target : path, text, strlen(text), status.st_mode & 07777, err);
 }
 
+bool nl_save_is_standard(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 int nl_save_text(char *text, const char *path, struct nl_error **err)
 {
     cleanup_free char *owned = text;
 
     if (!owned)
         return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);
-    if (strcmp(path, "-") != 0)
+    if (!nl_save_is_standard(path))
         return save_for_user(path, owned, err);
     if (fputs(owned, stdout) == EOF || fflush(stdout) != 0)
         return nl_fail_errno(err, NL_EXIT_LAB, errno, "cannot write to standard output");
