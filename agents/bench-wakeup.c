@@ -5,11 +5,14 @@
 #include "benchmark.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,6 +57,49 @@ static int arm_timer(struct bench *bench, unsigned long n)
     for (unsigned long i = 0; i < n; i++)
         if (timerfd_settime(*fd, 0, &soon, NULL) || timerfd_settime(*fd, 0, &never, NULL))
             return agent_bench_fail(bench, "timerfd_settime");
+    return 0;
+}
+
+#define PAGE 4096UL
+#define INTERRUPT_PAGES 1024UL
+
+/* What user space has that makes its own kernel send itself an interrupt: an event of perf that
+   overflows at every page fault. The kernel may not wake readers from there, and leaves it to an
+   interrupt (irq_work) that it sends to itself by the local APIC. The buffer is mapped read-only,
+   which lets the kernel write over what nobody reads. */
+static int prepare_self_ipi(struct bench *bench)
+{
+    struct perf_event_attr event = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof event,
+        .config = PERF_COUNT_SW_PAGE_FAULTS,
+        .exclude_kernel = 1, /* an ordinary user may have no other */
+        .sample_period = 1,
+        .wakeup_events = 1,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+    if (fd < 0)
+        return agent_bench_skip(bench, "the kernel refuses an event of perf: %s", strerror(errno));
+    if (mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
+        return agent_bench_fail(bench, "mmap of an event of perf");
+    bench->state = agent_bench_map(bench, INTERRUPT_PAGES * PAGE);
+    return bench->state ? 0 : -1;
+}
+
+static int forget_pages(struct bench *bench, unsigned long n)
+{
+    if (madvise(bench->state, n * PAGE, MADV_DONTNEED))
+        return agent_bench_fail(bench, "madvise");
+    return 0;
+}
+
+static int interrupt_self(struct bench *bench, unsigned long n)
+{
+    volatile char *memory = bench->state;
+
+    for (unsigned long i = 0; i < n; i++)
+        memory[i * PAGE] = 1;
     return 0;
 }
 
@@ -180,6 +226,17 @@ const struct benchmark agent_bench_wakeup[] = {
         .version = 1,
         .prepare = prepare_timer,
         .operation = arm_timer,
+    },
+    {
+        .name = "self-ipi",
+        .unit = "ns",
+        .about = "page-touch, and an interrupt that the vCPU sends to itself: writes to the local "
+                 "APIC, which are exits unless it is virtualized (AVIC, APICv)",
+        .version = 1,
+        .max_batch = INTERRUPT_PAGES,
+        .prepare = prepare_self_ipi,
+        .reset = forget_pages,
+        .operation = interrupt_self,
     },
     {
         .name = "ipi",
