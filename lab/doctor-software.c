@@ -239,7 +239,9 @@ static void judge_images(const struct nl_look *look, struct nl_row *row)
     const char *why = nl_dig_string(look->lab, "builder.error", NULL);
     const char *store = nl_dig_string(look->lab, "store", "?");
 
-    if (images_are(look, "there")) {
+    if (nl_dig(look->lab, "store_error")) {
+        nl_row_says(row, NL_DOCTOR_UNKNOWN, "there is no store to look in");
+    } else if (images_are(look, "there")) {
         nl_row_says(row, NL_DOCTOR_OK, "hypervisor and leaf are in the store %s", store);
     } else if (!why && images_are(look, "layers")) {
         nl_row_says(row, NL_DOCTOR_OK,

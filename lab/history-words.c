@@ -241,7 +241,7 @@ char *nl_history_sum(const json_t *history)
 
     if (!out)
         return NULL;
-    fprintf(out, "%d of %d series changed: %d times for the worse, %d for the better",
+    fprintf(out, "%d of %d series changed: %d for the worse, %d for the better",
             (int)nl_dig_integer(sum, "changed", 0), (int)nl_dig_integer(sum, "series", 0),
             (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0));
     if (differs > 0)

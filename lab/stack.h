@@ -38,6 +38,7 @@ struct nl_layer {
     json_t *facts;
     bool greeted;         /* its agent has answered once */
     bool given_up;        /* a wait for it was ended early: see nl_watch_tick() */
+    int64_t glanced_ms;   /* nl_now_ms() of the last look at a guest that boots; 0: none. watch.c */
     int64_t pinged_ms;    /* nl_now_ms() of the ping that is not answered; 0: none. See watch.c */
     bool ready;           /* its services are up */
     char *trouble;        /* what its agent complained about last, or NULL */

@@ -32,6 +32,9 @@
 #define PING_AFTER_S 10.0
 #define PONG_WITHIN_S 30.0
 #define LOOK_AGAIN_S 60.0
+/* A guest that boots has no agent to ping yet: when its console says nothing either, the layer
+   below is asked whether it still runs, this often. */
+#define GLANCE_APART_S 15.0
 
 void nl_sight_clear(struct nl_sight *sight)
 {
@@ -106,6 +109,22 @@ static int glance_outward(struct nl_layer *layer, struct nl_sight *sight, struct
     return has_trouble(layer, sight) ? fail_seen(sight, err) : 0;
 }
 
+/* Its domain is paused, for libvirt's REASON. QEMU knows better: where KVM failed to run the guest
+   it stops for good as "internal-error", and libvirt calls that unknown. */
+static void see_pause(struct nl_layer *layer, int reason, struct nl_sight *sight)
+{
+    cleanup_error struct nl_error *ignored = NULL;
+    cleanup_free char *status = NULL;
+    char word[32];
+
+    if (nl_virt_monitor(layer->domain, "info status", nl_look_call_deadline(sight->until), &status,
+                        &ignored) == 0 &&
+        sscanf(status, "VM status: paused (%31[a-z-])", word) == 1)
+        set_sight(sight, "crashed", "its domain stands still: paused (%s)", word);
+    else
+        set_sight(sight, "crashed", "its domain stands still: paused, libvirt's reason %d", reason);
+}
+
 int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_error **err)
 {
     cleanup_error struct nl_error *ignored = NULL;
@@ -127,7 +146,7 @@ int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_er
     } else if (state == VIR_DOMAIN_CRASHED) {
         set_sight(sight, "crashed", "libvirt says that the domain crashed");
     } else if (state == VIR_DOMAIN_PAUSED) {
-        set_sight(sight, "crashed", "its domain stands still (paused, reason %d)", reason);
+        see_pause(layer, reason, sight);
     } else {
         return 0;
     }
@@ -458,6 +477,21 @@ static int keep_touch(struct nl_layer *layer, struct nl_error **err)
     return fail_seen(&sight, err);
 }
 
+/* A guest whose vCPU was stopped says nothing more, and its deadline is far. */
+static int keep_eye(struct nl_layer *layer, struct nl_error **err)
+{
+    cleanup_sight struct nl_sight sight = {0};
+    int64_t now = nl_now_ms();
+    int64_t heard = layer->console ? nl_console_last_ms(layer->console) : 0;
+
+    if (layer->glanced_ms == 0)
+        layer->glanced_ms = now;
+    if (now - (heard > layer->glanced_ms ? heard : layer->glanced_ms) < GLANCE_APART_S * 1000)
+        return 0;
+    layer->glanced_ms = now;
+    return nl_watch_glance(layer, &sight, err);
+}
+
 static int look_around(struct nl_layer *layer, struct nl_error **err)
 {
     struct nl_stack *stack = layer->stack;
@@ -473,7 +507,7 @@ static int look_around(struct nl_layer *layer, struct nl_error **err)
         if (one->greeted && keep_touch(one, err) < 0)
             return -1;
     }
-    return 0;
+    return layer->greeted ? 0 : keep_eye(layer, err);
 }
 
 int nl_watch_tick(struct nl_layer *layer, struct nl_error **err)

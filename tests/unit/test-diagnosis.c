@@ -186,6 +186,10 @@ static void test_words_of_failure(void **state)
     } known[] = {
         {"timeout", "the run's own limit of 300 s was over: no answer", "time-over at L2"},
         {"error", "the agent refused: it died over it: signal 9", "agent-lost at L2"},
+        {"crashed", "it is crashed: its domain stands still: paused (internal-error)",
+         "kvm-internal-error at L2"},
+        {"crashed", "it is crashed: its console says \"KVM internal error\"",
+         "kvm-internal-error at L2"},
     };
 
     (void)state;
@@ -216,6 +220,18 @@ static void test_without_a_rule(void **state)
     diagnose(document);
     assert_diagnosis(document, "check-failed at L1");
     assert_non_null(strstr(nl_dig_string(document, "diagnosis.summary", ""), "l1-log-clean fails"));
+}
+
+/* Somebody paused it: no failure of KVM. */
+static void test_a_pause_is_no_internal_error(void **state)
+{
+    cleanup_json json_t *document = fixture("passed");
+
+    (void)state;
+    change(document, "layers.2", "state", "\"failed\"");
+    fail_at(document, "L2", "crashed", "its domain stands still: paused, libvirt's reason 1");
+    diagnose(document);
+    assert_string_equal(nl_dig_string(document, "diagnosis.name", ""), "unknown");
 }
 
 /* All of them compile and run on documents of any kind: else they would silently never apply. */
@@ -422,6 +438,7 @@ int main(void)
         cmocka_unit_test(test_kinds_of_failure),
         cmocka_unit_test(test_words_of_failure),
         cmocka_unit_test(test_without_a_rule),
+        cmocka_unit_test(test_a_pause_is_no_internal_error),
         cmocka_unit_test(test_every_rule_runs),
         cmocka_unit_test(test_what_a_program_may_give),
         cmocka_unit_test(test_what_is_expected_decides),

@@ -264,6 +264,24 @@ static void test_trouble_ends_a_wait(void **state)
     two_close(&two);
 }
 
+/* A guest that boots, and is paused for good: not after its whole deadline. */
+static void test_a_pause_ends_a_wait(void **state)
+{
+    cleanup_error struct nl_error *err = NULL;
+    struct two two;
+
+    (void)state;
+    virSetErrorFunc(NULL, ignore_error);
+    two_open(&two, false);
+    pthread_mutex_init(&two.layers[0].lock, NULL);
+    assert_int_equal(virDomainSuspend(two.layers[0].domain), 0);
+    assert_int_equal(nl_watch_tick(&two.layers[0], &err), 0);
+    two.layers[0].glanced_ms = nl_now_ms() - 16 * 1000;
+    assert_int_equal(nl_watch_tick(&two.layers[0], &err), -1);
+    assert_non_null(strstr(nl_error_message(err), "stands still: paused"));
+    two_close(&two);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_an_interrupt_is_nobodys_failure),
         cmocka_unit_test(test_a_kept_stack_is_looked_after),
         cmocka_unit_test(test_trouble_ends_a_wait),
+        cmocka_unit_test(test_a_pause_ends_a_wait),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
