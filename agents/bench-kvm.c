@@ -1,8 +1,9 @@
 /*
  * bench-kvm.c - what this layer's own KVM costs, seen from the hypervisor's side: the layer above
- * in miniature, a guest of a few instructions in flat 32-bit mode.
+ * in miniature, a guest of a few instructions (tiny-guest.c).
  */
 #include "benchmark.h"
+#include "tiny-guest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +15,13 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-#define MEMORY 0x2000UL
-#define CPUID_LOOP 0x1000U
-#define PORT_LOOP 0x1100U
+#define CPUID_LOOP AGENT_TINY_CODE
+#define PORT_LOOP (AGENT_TINY_CODE + 0x100)
+#define REMAP_LOOP (AGENT_TINY_CODE + 0x200)
+#define TABLE 0x5000U /* maps AGENT_TINY_PAGE to one of the two pages behind it, in turn */
+#define ONE_PAGE 0x6000U
+#define OTHER_PAGE 0x7000U
+#define MEMORY 0x8000UL
 #define PATIENCE_S 5
 
 /* It times itself, so that neither the way through user space nor a tick on that way counts. */
@@ -36,9 +41,20 @@ static const unsigned char port_loop[] = {
     0xeb, 0xfc, /* jmp again */
 };
 
+/* With nested paging the processor does it all; with shadow paging KVM has to see the change. */
+static const unsigned char remap_loop[] = {
+    0x48, 0x81, 0x34, 0x25, 0x00, 0x50, 0x00, 0x00,
+    0x00, 0x10, 0x00, 0x00,                         /* again: xorq $0x1000, TABLE */
+    0x0f, 0x01, 0x3c, 0x25, 0x00, 0x00, 0x20, 0x00, /* invlpg AGENT_TINY_PAGE */
+    0x8a, 0x04, 0x25, 0x00, 0x00, 0x20, 0x00,       /* mov AGENT_TINY_PAGE, %al */
+    0xe6, 0x10,                                     /* out %al, $0x10 */
+    0xeb, 0xe1,                                     /* jmp again */
+};
+
 struct guest {
     int kvm, vm, vcpu;
     struct kvm_run *run;
+    char read; /* what the guest read last from AGENT_TINY_PAGE */
 };
 
 static int open_kvm(struct bench *bench)
@@ -85,6 +101,11 @@ static int give_memory(struct bench *bench)
         return -1;
     memcpy(memory + CPUID_LOOP, cpuid_loop, sizeof cpuid_loop);
     memcpy(memory + PORT_LOOP, port_loop, sizeof port_loop);
+    memcpy(memory + REMAP_LOOP, remap_loop, sizeof remap_loop);
+    agent_tiny_map(memory);
+    agent_tiny_map_page(memory, TABLE, ONE_PAGE);
+    memory[ONE_PAGE] = 1;
+    memory[OTHER_PAGE] = 2;
     /* Only VMX without unrestricted guest needs it, and refuses nothing elsewhere. */
     ioctl(guest->vm, KVM_SET_TSS_ADDR, 0xfffbd000);
     if (ioctl(guest->vm, KVM_SET_USER_MEMORY_REGION, &region))
@@ -92,30 +113,12 @@ static int give_memory(struct bench *bench)
     return 0;
 }
 
-static int set_mode(struct bench *bench)
-{
-    struct kvm_segment flat = {
-        .limit = 0xffffffff, .selector = 8, .type = 11, .present = 1, .db = 1, .s = 1, .g = 1};
-    const struct guest *guest = bench->state;
-    struct kvm_sregs sregs;
-
-    if (ioctl(guest->vcpu, KVM_GET_SREGS, &sregs))
-        return agent_bench_fail(bench, "KVM_GET_SREGS");
-    sregs.cs = flat;
-    flat.selector = 16;
-    flat.type = 3;
-    sregs.ds = sregs.es = sregs.fs = sregs.gs = sregs.ss = flat;
-    sregs.cr0 |= 1;
-    return ioctl(guest->vcpu, KVM_SET_SREGS, &sregs) ? agent_bench_fail(bench, "KVM_SET_SREGS") : 0;
-}
-
 static int start_at(struct bench *bench, unsigned long rip)
 {
-    struct kvm_regs registers = {.rip = rip, .rflags = 2};
     const struct guest *guest = bench->state;
 
-    if (ioctl(guest->vcpu, KVM_SET_REGS, &registers))
-        return agent_bench_fail(bench, "KVM_SET_REGS");
+    if (agent_tiny_enter(guest->vcpu, rip, MEMORY))
+        return agent_bench_fail(bench, "setting the vCPU's registers");
     return 0;
 }
 
@@ -164,7 +167,7 @@ static int prepare_guest(struct bench *bench)
     if (status)
         return status;
     guest = bench->state;
-    if (make_vcpu(bench) || give_memory(bench) || set_mode(bench))
+    if (make_vcpu(bench) || give_memory(bench))
         return -1;
     size = ioctl(guest->kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
     if (size < (int)sizeof *guest->run)
@@ -180,6 +183,33 @@ static int exit_to_user(struct bench *bench, unsigned long n)
     for (unsigned long i = 0; i < n; i++)
         if (run(bench))
             return -1;
+    return 0;
+}
+
+static int prepare_remap(struct bench *bench)
+{
+    int status = prepare_guest(bench);
+
+    return status ? status : start_at(bench, REMAP_LOOP);
+}
+
+/* It reads another page each time, or has read by an old translation. */
+static int remap(struct bench *bench, unsigned long n)
+{
+    struct guest *guest = bench->state;
+
+    for (unsigned long i = 0; i < n; i++) {
+        char read;
+
+        if (run(bench))
+            return -1;
+        read = *((const char *)guest->run + guest->run->io.data_offset);
+        if (read == guest->read) {
+            agent_bench_skip(bench, "the guest still saw the page that it had mapped before");
+            return -1;
+        }
+        guest->read = read;
+    }
     return 0;
 }
 
@@ -224,7 +254,7 @@ const struct benchmark agent_bench_kvm[] = {
         .unit = "ns",
         .about = "cpuid in a tiny guest of this layer, handled by this layer's KVM: what cpuid "
                  "costs in the layer above, whether there is one or not",
-        .version = 1,
+        .version = 2,
         .self_timed = true,
         .prepare = prepare_cpuid,
         .operation = exit_to_kernel,
@@ -234,9 +264,18 @@ const struct benchmark agent_bench_kvm[] = {
         .unit = "ns",
         .about = "a port write in a tiny guest of this layer that KVM_RUN returns with: what an "
                  "emulated device in user space costs the layer above",
-        .version = 1,
+        .version = 2,
         .prepare = prepare_guest,
         .operation = exit_to_user,
+    },
+    {
+        .name = "kvm-remap",
+        .unit = "ns",
+        .about = "kvm-port-io, before which the tiny guest maps another page, flushes its "
+                 "translation and reads it: more exits only under shadow paging",
+        .version = 1,
+        .prepare = prepare_remap,
+        .operation = remap,
     },
     {.name = NULL},
 };

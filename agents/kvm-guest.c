@@ -2,10 +2,10 @@
  * kvm-guest.c - a guest of a few instructions in 64-bit mode, to see whether KVM really executes
  * guest code and how fast: port writes that must exit, then a loop that must not.
  *
- * It is in 64-bit mode as kernels are, since some KVMs run one mode and interpret another. It has
- * four pages: page tables that map the first 2 MiB onto themselves, and the code.
+ * Its mode and page tables are in tiny-guest.c.
  */
 #include "kvm.h"
+#include "tiny-guest.h"
 
 #include <errno.h>
 #include <linux/kvm.h>
@@ -14,10 +14,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define PML4 0x1000u
-#define PDPT 0x2000u
-#define PD 0x3000u
-#define CODE 0x4000u
+#define CODE AGENT_TINY_CODE
 #define MEMORY 0x8000u
 
 #define PORT_EXITS 0x10
@@ -67,43 +64,12 @@ static void put32(unsigned char *at, uint32_t value)
     memcpy(at, &value, sizeof(value));
 }
 
-static void put64(unsigned char *at, uint64_t value)
-{
-    memcpy(at, &value, sizeof(value));
-}
-
 static void fill_memory(unsigned char *memory)
 {
-    put64(memory + PML4, PDPT | 3);
-    put64(memory + PDPT, PD | 3);
-    put64(memory + PD, 0x83); /* present, writable, 2 MiB */
+    agent_tiny_map(memory);
     memcpy(memory + CODE, code, sizeof(code));
     put32(memory + CODE + PATCH_EXITS, EXITS_MAX);
     put32(memory + CODE + PATCH_ITERATIONS, ITERATIONS);
-}
-
-static int set_registers(int vcpu)
-{
-    struct kvm_regs regs = {.rip = CODE, .rflags = 2, .rsp = MEMORY};
-    struct kvm_sregs sregs;
-
-    if (ioctl(vcpu, KVM_GET_SREGS, &sregs) < 0)
-        return -1;
-    struct kvm_segment segment = {.limit = 0xffffffff, .present = 1, .s = 1, .g = 1};
-    segment.type = 3;
-    segment.db = 1;
-    segment.selector = 0x10;
-    sregs.ds = sregs.es = sregs.ss = sregs.fs = sregs.gs = segment;
-    segment.type = 11;
-    segment.db = 0;
-    segment.l = 1;
-    segment.selector = 0x8;
-    sregs.cs = segment;
-    sregs.cr3 = PML4;
-    sregs.cr4 = 0x20;       /* PAE */
-    sregs.cr0 = 0x80000031; /* PG, NE, ET, PE */
-    sregs.efer = 0x500;     /* LMA, LME */
-    return ioctl(vcpu, KVM_SET_SREGS, &sregs) < 0 ? -1 : ioctl(vcpu, KVM_SET_REGS, &regs);
 }
 
 /* Take note of one port write; skip the rest of the port writes when they take too long. */
@@ -169,7 +135,7 @@ static json_t *failed(json_t *why)
    without the exit at the end. */
 static json_t *run_course(int vcpu, struct kvm_run *run, struct course *course, double *loop_ns)
 {
-    if (set_registers(vcpu) < 0)
+    if (agent_tiny_enter(vcpu, CODE, MEMORY) < 0)
         return json_sprintf("setting the vCPU's registers: %s", strerror(errno));
     json_t *why = run_guest(vcpu, run, course);
     if (why)

@@ -82,7 +82,7 @@ static int guest_to_boot(const struct nl_layer *layer, json_t **guest, struct nl
     const char *emulator;
 
     *guest = json_null();
-    if (!layer->hypervisor)
+    if (layer->index + 1 >= stack->n_layers)
         return 0;
     if (nl_layer_boot_files(&stack->layers[stack->n_layers - 1], !layer->local, &files, err) < 0)
         return -1;

@@ -1,5 +1,6 @@
 #!/bin/bash
-# benchmarks at every layer become a slowdown; two scenarios in one run; a second run makes no image
+# benchmarks at every layer become a slowdown; several scenarios in one run; a second run makes no
+# image; an innermost layer that could boot another, but is not to
 . "$(dirname "$0")/lib.sh"
 
 cat >"$work/measure.json" <<'EOF'
@@ -9,9 +10,16 @@ cat >"$work/measure.json" <<'EOF'
   "benchmarks": {"names": ["cpuid", "syscall", "ipi", "disk-read", "guest-boot"], "samples": 10, "budget_s": 2}
 }
 EOF
-run both "$work/measure.json" scenarios/single.json
+cat >"$work/alone.json" <<'EOF'
+{
+  "name": "alone",
+  "layers": [{"image": "hypervisor"}],
+  "benchmarks": {"names": ["syscall", "guest-boot"], "samples": 10, "budget_s": 1}
+}
+EOF
+run both "$work/measure.json" scenarios/single.json "$work/alone.json"
 expect_status 0 both
-for document in 1-measure 2-single; do
+for document in 1-measure 2-single 3-alone; do
     [ -f "$work/both/$document/document.json" ] || problem "no document of $document"
     expect_json "both/$document" '[.phases[] | select(.name == "images") | .seconds] | .[0] < 5' \
         "images are there already"
@@ -28,6 +36,8 @@ expect_json both/1-measure '.layers[0].benchmarks[] | select(.name == "guest-boo
     .unit == "ms" and (.samples | length >= 10 and all(.[]; . > 100))' "L0 boots a guest ten times"
 expect_json both/1-measure '.layers[1].benchmarks[] | select(.name == "guest-boot") | .skipped' \
     "a leaf boots none"
+expect_json both/3-alone '[.layers[0].benchmarks[] | .skipped != null] == [false, true]' \
+    "L0 alone is measured, and boots no guest"
 expect_text "$work/both.txt" cpuid
 expect_nothing_left
 finish
