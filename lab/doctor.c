@@ -38,6 +38,11 @@ void nl_row_says(struct nl_row *row, enum nl_doctor_verdict verdict, const char 
     set_text(&row->found, format, args);
     va_end(args);
     row->verdict = verdict;
+    /* Reasons come from elsewhere, and may be empty. */
+    if (row->found && !*row->found) {
+        free(row->found);
+        row->found = strdup("no reason was given");
+    }
 }
 
 void nl_row_fix(struct nl_row *row, const char *format, ...)

@@ -78,6 +78,9 @@ static const struct {
     /* as it is */
     {"{}", 'y', 'y', 0, "kvm-guest", "ok", "690000 exits/s", ""},
     {"{}", 'y', 'y', 0, "hypervisor", "ok", "no guest", ""},
+    /* a verdict needs a reason, also where who gave it is silent */
+    {"{\"lab\": {\"runs_error\": \"\"}}", 'n', 'n', 1, "run-folder", "missing",
+     "no reason was given", "NESTLAB_RUNS"},
     /* nesting is off */
     {"{\"facts\": {" INTEL
      ", \"flags\": [\"vmx\"], \"modules\": {\"kvm_amd\": {\"loaded\": false}, "
