@@ -124,27 +124,44 @@ static void compare_points(const struct pair *pair, const struct point *points, 
             nl_dig(other, points[i].path));
 }
 
-/* Parameters of KVM's modules: what is switched on or off in a layer shows here. */
-static void compare_modules(const struct pair *pair, const char *layer, const json_t *reference,
-                            const json_t *other)
+static const json_t *parameters_of(const json_t *layer, const char *module)
 {
+    return nl_dig(json_object_get(nl_dig(layer, "facts.modules"), module), "parameters");
+}
+
+/* The parameters that REFERENCE has, or (MISSING) those that only OTHER has. */
+static void compare_parameters(const struct pair *pair, const char *layer, const json_t *reference,
+                               const json_t *other, bool missing)
+{
+    const json_t *one = missing ? other : reference;
     const char *module, *parameter;
     json_t *facts, *value;
 
-    json_object_foreach((json_t *)nl_dig(reference, "facts.modules"), module, facts)
+    json_object_foreach((json_t *)nl_dig(one, "facts.modules"), module, facts)
     {
-        const json_t *mine = nl_dig(facts, "parameters");
-        const json_t *theirs =
-            nl_dig(json_object_get(nl_dig(other, "facts.modules"), module), "parameters");
+        const json_t *mine = parameters_of(reference, module);
+        const json_t *theirs = parameters_of(other, module);
 
-        json_object_foreach((json_t *)mine, parameter, value)
+        json_object_foreach((json_t *)nl_dig(facts, "parameters"), parameter, value)
         {
             char name[128];
 
+            if (missing && json_object_get(mine, parameter))
+                continue;
             snprintf(name, sizeof(name), "%s.%s", module, parameter);
-            say(pair, SUBJECT, layer, name, value, json_object_get(theirs, parameter));
+            say(pair, SUBJECT, layer, name, json_object_get(mine, parameter),
+                json_object_get(theirs, parameter));
         }
     }
+}
+
+/* What of KVM's modules is switched on or off in a layer shows here; kernels differ in what there
+   is to switch. */
+static void compare_modules(const struct pair *pair, const char *layer, const json_t *reference,
+                            const json_t *other)
+{
+    compare_parameters(pair, layer, reference, other, false);
+    compare_parameters(pair, layer, reference, other, true);
 }
 
 /* The seed is a run's own, and its layer's name is the same anyway. */

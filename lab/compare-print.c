@@ -204,17 +204,30 @@ static size_t runs_needed(double alpha, size_t rows)
 static void print_unrepeated(const struct nl_text *to, const json_t *comparison)
 {
     const json_t *rows = json_object_get(comparison, "metered");
+    double alpha = nl_dig_number(comparison, "alpha", 0);
     cleanup_free char *text = NULL;
-    size_t i, n = 0;
+    const json_t *most = NULL;
+    size_t i, n = 0, tested = 0;
     json_t *row;
 
-    json_array_foreach(rows, i, row) n += nl_dig_is(row, "verdict", "differs");
+    json_array_foreach(rows, i, row)
+    {
+        tested += nl_dig(row, "p") != NULL;
+        if (!nl_dig_is(row, "verdict", "differs"))
+            continue;
+        n++;
+        if (!most ||
+            fabs(nl_dig_number(row, "ratio", 1) - 1) > fabs(nl_dig_number(most, "ratio", 1) - 1))
+            most = row;
+    }
     if (n > 0 &&
         asprintf(&text,
-                 "%zu of %zu counted rows differ, and are of operations that are not known to cost "
-                 "the same after every boot: it takes more runs on both sides to see whether they "
-                 "do.",
-                 n, json_array_size(rows)) >= 0)
+                 "%zu of %zu counted rows differ, most of all %s at %s by %+.1f %%, and are of "
+                 "operations that are not known to cost the same after every boot: it takes %zu "
+                 "runs on both sides to see whether they do.",
+                 n, json_array_size(rows), nl_dig_string(most, "benchmark", "?"),
+                 nl_dig_string(most, "layer", "?"), 100 * (nl_dig_number(most, "ratio", 1) - 1),
+                 runs_needed(alpha, tested)) >= 0)
         nl_text_wrap(to, text, 0, 2);
 }
 
@@ -253,13 +266,14 @@ static void print_sum(const struct nl_text *to, const json_t *comparison)
     const json_t *sum = json_object_get(comparison, "sum");
     const json_t *above = nl_dig(comparison, "fail_above");
     int failed = (int)nl_dig_integer(sum, "failed", 0);
+    int differs = (int)nl_dig_integer(sum, "differs", 0);
 
     fprintf(to->out,
             "\n%s%d worse, %d better%s, %d differ, %d unchanged as far as can be told, %d not "
             "judged\n",
             to->bold, (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0),
-            to->plain, (int)nl_dig_integer(sum, "differs", 0),
-            (int)nl_dig_integer(sum, "unchanged", 0), (int)nl_dig_integer(sum, "not judged", 0));
+            to->plain, differs, (int)nl_dig_integer(sum, "unchanged", 0),
+            (int)nl_dig_integer(sum, "not judged", 0));
     print_limits(to, comparison);
     print_unrepeated(to, comparison);
     if (!above)
@@ -268,8 +282,9 @@ static void print_sum(const struct nl_text *to, const json_t *comparison)
         fprintf(to->out, "%sFAILED%s  %d got worse by more than %g %%\n", to->red, to->plain,
                 failed, json_number_value(above));
     else
-        fprintf(to->out, "%sPASSED%s  nothing is known to have got worse by more than %g %%\n",
-                to->green, to->plain, json_number_value(above));
+        fprintf(to->out, "%sPASSED%s  nothing is known to have got worse by more than %g %%%s\n",
+                to->green, to->plain, json_number_value(above),
+                differs > 0 ? "; what differs is not known to be worse or better" : "");
 }
 
 void nl_compare_text(const json_t *comparison, FILE *out, bool colour)

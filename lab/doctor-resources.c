@@ -142,8 +142,8 @@ static void judge_run_folder(const struct nl_look *look, struct nl_row *row)
 
 static void judge_store(const struct nl_look *look, struct nl_row *row)
 {
-    bool there =
-        nl_dig_true(look->lab, "images.hypervisor") && nl_dig_true(look->lab, "images.leaf");
+    bool there = nl_dig_is(look->lab, "images.hypervisor", "there") &&
+                 nl_dig_is(look->lab, "images.leaf", "there");
 
     if (nl_dig(look->lab, "store_error")) {
         nl_row_says(row, NL_DOCTOR_MISSING, "%s", nl_dig_string(look->lab, "store_error", "none"));

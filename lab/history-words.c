@@ -235,13 +235,20 @@ char *nl_history_sum(const json_t *history)
     int differs = (int)nl_dig_integer(sum, "differs", 0);
     int left_out = (int)nl_dig_integer(sum, "left_out", 0);
     int exact = count_judged(history, "exact");
+    int tested = count_judged(history, "ranks");
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
 
     if (!out)
         return NULL;
-    fprintf(out, "%d of %d series changed: %d for the worse, %d for the better",
+    if (exact == 0 && tested == 0) {
+        fprintf(out, "None of %d series can be judged yet.", (int)nl_dig_integer(sum, "series", 0));
+        say_hopeless(out, history);
+        fclose(out);
+        return text;
+    }
+    fprintf(out, "%d of %d series changed; of the changes %d are for the worse, %d for the better",
             (int)nl_dig_integer(sum, "changed", 0), (int)nl_dig_integer(sum, "series", 0),
             (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0));
     if (differs > 0)
@@ -250,7 +257,7 @@ char *nl_history_sum(const json_t *history)
         out,
         ". The chance that a change is marked anywhere in the series that are tested, %d, if none "
         "of them changed, is at most %g %%.",
-        count_judged(history, "ranks"), 100 * nl_dig_number(history, "alpha", 0));
+        tested, 100 * nl_dig_number(history, "alpha", 0));
     if (exact > 0)
         fprintf(out, " %d are counts that are known to repeat: what differs by more is marked.",
                 exact);

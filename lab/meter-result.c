@@ -191,6 +191,16 @@ static void set_figures(json_t *result, const struct sample *samples, size_t n, 
     json_object_set_new(result, "exits", exits_json(counts, layers));
 }
 
+/* A layer may run tiny guests of its own, which are no layers of the stack: their instructions are
+   part of the operation, too. */
+static size_t layers_that_ran(const struct meter_record *records, size_t n, size_t layers)
+{
+    for (size_t i = 0; i < n; i++)
+        while (layers < METER_LAYERS && records[i].counts.instructions[layers] > 0)
+            layers++;
+    return layers;
+}
+
 json_t *nl_meter_result(const json_t *reply, const struct meter_record *records, size_t n,
                         size_t layers)
 {
@@ -208,6 +218,7 @@ json_t *nl_meter_result(const json_t *reply, const struct meter_record *records,
         json_decref(result);
         return NULL;
     }
+    layers = layers_that_ran(records, n, layers);
     if (n > 0)
         set_figures(result, samples, n, layers);
     json_object_set_new(result, "samples", samples_json(records, n, layers));

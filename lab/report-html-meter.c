@@ -86,7 +86,7 @@ static void write_share(const struct nl_page *page, const json_t *metered, size_
     nl_html_cell(html, NULL, "%s", nl_page_layer_name(page->document, layer));
     nl_html_cell(html, "number", "%.0f%s", nl_dig_number(metered, "total", 0),
                  nl_dig_is(metered, "estimate", "mode") ? "" : "~");
-    for (size_t k = 0; k < nl_page_layers(page->document); k++)
+    for (size_t k = 0; k < nl_page_metered_layers(page->document); k++)
         nl_html_cell(html, "number", "%.0f", nl_page_instructions(metered, k));
     if (operations > 0)
         nl_html_cell(html, "number", "%.0f %%", 100 * (operations - undisturbed) / operations);
@@ -99,7 +99,7 @@ static void write_shares(const struct nl_page *page)
 {
     const char *headings[5 + NL_PAGE_LAYERS_MAX] = {"Benchmark", "At", ">Sum"};
     char by[NL_PAGE_LAYERS_MAX][32];
-    size_t n = nl_page_layers(page->document);
+    size_t n = nl_page_metered_layers(page->document);
 
     nl_html_section(
         page->html, 3, NULL, "Instructions by layer",
@@ -121,7 +121,7 @@ static void write_shares(const struct nl_page *page)
 
 static size_t pair_layers(const json_t *document)
 {
-    size_t n = nl_page_layers(document);
+    size_t n = nl_page_metered_layers(document);
 
     return n < PAIRS_LAYERS_MAX ? n : PAIRS_LAYERS_MAX;
 }
@@ -178,6 +178,6 @@ static void write_multiplication(const struct nl_page *page)
 void nl_page_meter(const struct nl_page *page)
 {
     write_shares(page);
-    if (nl_page_layers(page->document) > 1)
+    if (nl_page_metered_layers(page->document) > 1)
         write_multiplication(page);
 }

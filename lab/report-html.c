@@ -33,12 +33,24 @@ static const struct section {
 
 const char *nl_page_layer_name(const json_t *document, size_t index)
 {
-    return nl_dig_string(json_array_get(json_object_get(document, "layers"), index), "name", "?");
+    static const char *const guests[] = {"L0", "L1", "L2",  "L3",  "L4",  "L5",  "L6",  "L7",
+                                         "L8", "L9", "L10", "L11", "L12", "L13", "L14", "L15"};
+    const json_t *layer = json_array_get(json_object_get(document, "layers"), index);
+
+    return layer || index >= sizeof(guests) / sizeof(guests[0]) ? nl_dig_string(layer, "name", "?")
+                                                                : guests[index];
 }
 
 size_t nl_page_layers(const json_t *document)
 {
     size_t n = json_array_size(json_object_get(document, "layers"));
+
+    return n < NL_PAGE_LAYERS_MAX ? n : NL_PAGE_LAYERS_MAX;
+}
+
+size_t nl_page_metered_layers(const json_t *document)
+{
+    size_t n = nl_metered_layers(document);
 
     return n < NL_PAGE_LAYERS_MAX ? n : NL_PAGE_LAYERS_MAX;
 }

@@ -77,6 +77,9 @@ const char *nl_page_layer_name(const json_t *document, size_t index);
 /* How many layers the page shows. */
 size_t nl_page_layers(const json_t *document);
 
+/* And with the tiny guests that the meter saw its innermost layer run. */
+size_t nl_page_metered_layers(const json_t *document);
+
 /* A number with four significant digits, without an exponent where people would write none. */
 void nl_page_number(char text[32], double value);
 

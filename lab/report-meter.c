@@ -160,7 +160,8 @@ void nl_text_extra_exits(const struct nl_text *to, const json_t *document, const
 void nl_text_meter(const struct nl_text *to, const json_t *document)
 {
     const json_t *layers = json_object_get(document, "layers");
-    size_t n = json_array_size(layers) > LAYERS_MAX ? LAYERS_MAX : json_array_size(layers);
+    size_t all = nl_metered_layers(document);
+    size_t n = all > LAYERS_MAX ? LAYERS_MAX : all;
     struct nl_table *table = fill(&instructions, layers, n);
 
     if (table) {

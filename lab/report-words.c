@@ -111,6 +111,24 @@ const json_t *nl_check_command(const json_t *document, const json_t *check)
     return NULL;
 }
 
+size_t nl_metered_layers(const json_t *document)
+{
+    const json_t *layers = json_object_get(document, "layers");
+    size_t l, i, most = json_array_size(layers);
+    json_t *layer, *metered;
+
+    json_array_foreach(layers, l, layer)
+    {
+        json_array_foreach(json_object_get(layer, "metered"), i, metered)
+        {
+            size_t n = json_array_size(json_object_get(metered, "instructions"));
+
+            most = n > most ? n : most;
+        }
+    }
+    return most;
+}
+
 json_int_t nl_exits_reached(const json_t *metered, size_t of, size_t reached)
 {
     size_t i;

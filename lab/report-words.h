@@ -31,6 +31,9 @@ size_t nl_checks_count(const json_t *checks, const char *verdict);
 const json_t *nl_check_command(const json_t *document, const json_t *check);
 
 /* How often an exit of layer OF reached layer REACHED in one operation of a metered benchmark. */
+/* How many layers DOCUMENT's meter saw: those of the stack, and the tiny guests of its innermost. */
+size_t nl_metered_layers(const json_t *document);
+
 json_int_t nl_exits_reached(const json_t *metered, size_t of, size_t reached);
 
 #endif

@@ -122,7 +122,8 @@ static void see_pause(struct nl_layer *layer, int reason, struct nl_sight *sight
         sscanf(status, "VM status: paused (%31[a-z-])", word) == 1)
         set_sight(sight, "crashed", "its domain stands still: paused (%s)", word);
     else
-        set_sight(sight, "crashed", "its domain stands still: paused, libvirt's reason %d", reason);
+        set_sight(sight, "crashed", "its domain stands still: paused%s",
+                  reason == VIR_DOMAIN_PAUSED_USER ? " by somebody" : "");
 }
 
 int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_error **err)

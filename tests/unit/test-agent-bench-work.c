@@ -18,10 +18,11 @@ static unsigned long interrupts(const char *name)
 {
     FILE *file = fopen("/proc/interrupts", "re");
     unsigned long sum = 0;
-    char line[4096];
+    char *line = NULL;
+    size_t size = 0;
 
     assert_non_null(file);
-    while (fgets(line, sizeof line, file)) {
+    while (getline(&line, &size, file) > 0) {
         char *at = line + strspn(line, " "), *end;
 
         if (strncmp(at, name, strlen(name)) != 0 || at[strlen(name)] != ':')
@@ -32,6 +33,7 @@ static unsigned long interrupts(const char *name)
             at = end;
         }
     }
+    free(line);
     fclose(file);
     return sum;
 }

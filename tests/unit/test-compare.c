@@ -500,10 +500,15 @@ static void test_subjects(void **state)
     add_metered(b, 1, 100, 1, 100, 0, 0);
     json_object_set_new((json_t *)nl_dig(layer_of(b, 1), "facts.kernel"), "release",
                         json_string("6.9"));
+    json_object_set_new((json_t *)nl_dig(layer_of(b, 1), "facts"), "modules",
+                        json_pack("{s:{s:{s:s}}}", "kvm_amd", "parameters", "vnmi", "1"));
     json_object_set_new((json_t *)nl_dig(layer_of(b, 1), "facts.clock_source"), "current",
                         json_string("tsc"));
     comparison = compare(a, b, &plain);
-    assert_int_equal(json_array_size(json_object_get(comparison, "differs")), 2);
+    assert_int_equal(json_array_size(json_object_get(comparison, "differs")), 3);
+    /* Only the newer kernel has that. */
+    first = json_array_get(json_object_get(comparison, "differs"), 2);
+    assert_true(nl_dig_is(first, "what", "kvm_amd.vnmi") && nl_dig_is(first, "other", "1"));
     first = json_array_get(json_object_get(comparison, "differs"), 1);
     assert_true(nl_dig_is(first, "what", "kernel") && nl_dig_is(first, "reference", "6.1") &&
                 nl_dig_is(first, "other", "6.9") && nl_dig_is(first, "layer", "L1"));

@@ -211,6 +211,8 @@ static const struct {
     {"{\"lab\": {\"images\": {\"leaf\": \"no\"}}, \"machine\": {\"file_systems\": "
      "{\"/root/.cache/nestlab\": {\"available_mib\": 900}}}}",
      'n', 'n', 1, "store", "missing", "900 MiB", "--store"},
+    {"{\"machine\": {\"file_systems\": {\"/root/.cache/nestlab\": {\"available_mib\": 900}}}}", 'y',
+     'y', 0, "store", "ok", "900 MiB", ""},
     {"{\"machine\": {\"file_systems\": {\"/root/.cache/nestlab\": {\"writable\": false}}}}", 'n',
      'n', 1, "store", "missing", "not writable", NULL},
     {"{\"lab\": {\"store\": null, \"store_error\": \"HOME is not set\"}}", 'n', 'n', 1, "store",

@@ -139,6 +139,27 @@ static void test_extra_exits(void **state)
     assert_int_equal(nl_dig_integer(result, "extra_exits", -1), 3);
 }
 
+/* The innermost layer ran a guest of its own: the parts still make up the whole. */
+static void test_a_guest_that_is_no_layer(void **state)
+{
+    cleanup_json json_t *result = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < 10; i++) {
+        record(i, 31000, 3400, 7, 0);
+        records[i].counts.instructions[2] = 5;
+        records[i].counts.reached[2][1] = 1;
+    }
+    result = result_of(10);
+    assert_int_equal(nl_dig_integer(result, "total", -1), 34405);
+    assert_int_equal(nl_dig_sum(json_object_get(result, "instructions")), 34405);
+    assert_int_equal(json_array_size(json_object_get(result, "vmruns")), 3);
+    assert_int_equal(nl_dig_integer(json_array_get(json_object_get(result, "exits"), 1), "of", -1),
+                     2);
+    for (size_t i = 0; i < 10; i++)
+        records[i].counts.instructions[2] = records[i].counts.reached[2][1] = 0;
+}
+
 static void test_skipped(void **state)
 {
     cleanup_json json_t *reply =
@@ -160,6 +181,7 @@ int main(void)
         cmocka_unit_test(test_scatter),
         cmocka_unit_test(test_no_group),
         cmocka_unit_test(test_extra_exits),
+        cmocka_unit_test(test_a_guest_that_is_no_layer),
         cmocka_unit_test(test_skipped),
     };
 
