@@ -243,7 +243,8 @@ char *nl_history_sum(const json_t *history)
     if (!out)
         return NULL;
     if (exact == 0 && tested == 0) {
-        fprintf(out, "None of %d series can be judged yet.", (int)nl_dig_integer(sum, "series", 0));
+        fprintf(out, "None of %d series can be judged yet at a level of %g %%.",
+                (int)nl_dig_integer(sum, "series", 0), 100 * nl_dig_number(history, "alpha", 0));
         say_hopeless(out, history);
         fclose(out);
         return text;

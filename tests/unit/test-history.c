@@ -624,7 +624,7 @@ static void test_command(void **state)
         {{"h", "--document", "run-001", "--json"}, 2, "no other option goes with it"},
         {{"h", "--html", "no.html", "--document", "run-001"}, 2, "no other option goes with it"},
         {{"h", "a.json", "--last", "1"}, 0, "times of 1 run"},
-        {{"h", "a.json", "--alpha", "0.1"}, 0, "at most 10 %"},
+        {{"h", "a.json", "--alpha", "0.1"}, 0, "at a level of 10 %"},
     };
     static const char *const shown[][ARGS_MAX] = {{"h", "a.json", "--document", "run-001"},
                                                   {"h", "a.json", "--json"}};
