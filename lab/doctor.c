@@ -4,6 +4,7 @@
 #include "dig.h"
 #include "doctor-row.h"
 #include "l0.h"
+#include "paths.h"
 #include "printable.h"
 
 #include <stdarg.h>
@@ -275,16 +276,27 @@ static const char *first_fix(const json_t *judged, const char *name)
     return NULL;
 }
 
+/* Where it is: who asks may be anywhere. */
+static char *default_scenario(void)
+{
+    static const char relative[] = "scenarios/nested-boot.json";
+    cleanup_error struct nl_error *ignored = NULL;
+    char *path = NULL;
+
+    return nl_data_path(relative, &path, &ignored) == 0 ? path : strdup(relative);
+}
+
 static char *next_of_machine(const json_t *judged, bool local, bool emulated)
 {
     const char *fix = first_fix(judged, emulated ? "local" : "emulated");
+    cleanup_free char *scenario = default_scenario();
     char *next = NULL;
     int n;
 
     if (local)
-        n = asprintf(&next, "`nestlab run scenarios/nested-boot.json` takes this machine as L0");
+        n = asprintf(&next, "`nestlab run %s` takes this machine as L0", scenario);
     else if (emulated)
-        n = asprintf(&next, "`nestlab run scenarios/nested-boot.json` emulates L0%s%s",
+        n = asprintf(&next, "`nestlab run %s` emulates L0%s%s", scenario,
                      fix ? "; to have KVM instead: " : "", fix ? fix : "");
     else
         n = asprintf(&next, "%s", fix ? fix : "see the rows that are missing or unknown");

@@ -121,6 +121,18 @@ static void read_tail(struct nl_inquiry *inquiry, const char *name, const char *
     read_message(inquiry, name, layer_name, "console", NL_KIND_KERNEL_LOG, text);
 }
 
+/* What a run made of it itself. A run that is not over has no diagnosis yet. */
+static void read_diagnosis(struct nl_inquiry *inquiry, const char *name, const json_t *diagnosis)
+{
+    const char *layer = nl_dig_string(diagnosis, "layer", "the run");
+    cleanup_free char *line = NULL;
+
+    if (nl_dig_string(diagnosis, "name", NULL) &&
+        asprintf(&line, "nestlab diagnosis: %s at %s: %s", nl_dig_string(diagnosis, "name", "?"),
+                 layer, nl_dig_string(diagnosis, "summary", "")) >= 0)
+        read_message(inquiry, name, layer, "diagnosis", NL_KIND_TEXT, line);
+}
+
 void nl_inquiry_document(struct nl_inquiry *inquiry, const char *name, const json_t *document)
 {
     const json_t *failure = nl_dig(document, "failure");
@@ -134,6 +146,7 @@ void nl_inquiry_document(struct nl_inquiry *inquiry, const char *name, const jso
         read_log(inquiry, name, layer, element);
         read_facts(inquiry, name, layer, element);
     }
+    read_diagnosis(inquiry, name, nl_dig(document, "diagnosis"));
     if (failure) {
         const char *layer = nl_dig_string(failure, "layer", "the run");
 

@@ -113,22 +113,27 @@ void nl_run_keep_logs(struct nl_document *document, const char *out, const struc
         nl_document_layer_file(document, first, "qemu", kept);
 }
 
-/* Both tell of the machine that runs the outermost guest. */
+/* A log in OUT that tells of the layer TELLER; -1: the machine below L0. */
+static void read_kept(struct nl_inquiry *inquiry, const char *out, const char *name, int teller)
+{
+    cleanup_free char *path = NULL;
+
+    if (name && asprintf(&path, "%s/%s", out, name) < 0)
+        path = NULL;
+    if (path && access(path, R_OK) == 0)
+        nl_inquiry_file(inquiry, path, name, teller);
+}
+
+/* The log of a layer's QEMU tells of the layer that it ran in. */
 static void read_host_logs(struct nl_inquiry *inquiry, const json_t *document, const char *out,
                            size_t first)
 {
-    const char *qemu =
-        nl_dig_string(json_array_get(nl_dig(document, "layers"), first), "files.qemu", NULL);
-    const char *const names[] = {LIBVIRT_LOG, qemu};
+    size_t i;
+    json_t *layer;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        cleanup_free char *path = NULL;
-
-        if (names[i] && asprintf(&path, "%s/%s", out, names[i]) < 0)
-            path = NULL;
-        if (path && access(path, R_OK) == 0)
-            nl_inquiry_file(inquiry, path, names[i], (int)first - 1);
-    }
+    read_kept(inquiry, out, LIBVIRT_LOG, (int)first - 1);
+    json_array_foreach(nl_dig(document, "layers"), i, layer)
+        read_kept(inquiry, out, nl_dig_string(layer, "files.qemu", NULL), (int)i - 1);
 }
 
 static int find(struct nl_rules *rules, struct nl_document *document, const char *out, size_t first,

@@ -7,6 +7,7 @@
 #include "layer-domain.h"
 #include "layer.h"
 #include "progress.h"
+#include "save.h"
 #include "warm.h"
 #include "watch.h"
 #include "work-clocks.h"
@@ -22,6 +23,7 @@
 #define LAST_PING_S 5.0
 #define COMMAND_FOLDER "/tmp/nestlab-command"
 #define COMMAND_OUTPUT_MAX (1 << 20)
+#define QEMU_LOG_TAIL "262144"
 
 static bool is_in_state(const struct nl_layer *layer, const char *state)
 {
@@ -318,6 +320,32 @@ static void take_facts_again(struct nl_layer *layer)
         nl_document_layer_set(layer->stack->document, layer->index, "facts_after", facts);
 }
 
+/* What LAYER's QEMU said of the layer inside: its last words, where KVM could not run that. Best
+   effort, too; the outermost guest's is on this machine (nl_run_keep_logs()). */
+static void take_qemu_log(struct nl_layer *layer)
+{
+    const struct nl_layer *inner = &layer[1];
+    cleanup_error struct nl_error *ignored = NULL;
+    cleanup_json json_t *reply = NULL;
+    cleanup_free char *remote = NULL, *name = NULL, *path = NULL;
+    const json_t *text;
+
+    if (layer->local || layer->index + 1 >= layer->stack->n_layers ||
+        is_in_state(inner, NL_LAYER_NOT_REACHED) || !has_failed(layer->stack) ||
+        asprintf(&remote, "/var/log/libvirt/qemu/nl-%s.log", inner->spec->name) < 0 ||
+        asprintf(&name, "%s-qemu.log", inner->spec->name) < 0 ||
+        asprintf(&path, "%s/%s", layer->stack->out, name) < 0 ||
+        nl_layer_ask(layer, "exec",
+                     json_pack("{s:[s, s, s, s], s:f, s:i}", "argv", "tail", "-c", QEMU_LOG_TAIL,
+                               remote, "timeout_s", REPLY_S, "output_limit", COMMAND_OUTPUT_MAX),
+                     &reply, &ignored) < 0)
+        return;
+    text = json_object_get(reply, "stdout");
+    if (json_string_length(text) > 0 &&
+        nl_save(path, json_string_value(text), json_string_length(text), &ignored) == 0)
+        nl_document_layer_file(layer->stack->document, inner->index, "qemu", name);
+}
+
 int nl_work_collect(struct nl_stack *stack, struct nl_error **err)
 {
     cleanup_free char *root = nl_rundir_file(stack->rundir, NL_RUNDIR_LIBVIRT);
@@ -341,6 +369,7 @@ int nl_work_collect(struct nl_stack *stack, struct nl_error **err)
                 first = nl_steal(&one);
         } else {
             take_facts_again(layer);
+            take_qemu_log(layer);
         }
         if (i + 1 < stack->n_layers && is_in_state(&stack->layers[i + 1], NL_LAYER_UP))
             nl_warm_keep(layer);

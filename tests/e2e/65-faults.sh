@@ -15,6 +15,14 @@ expect_json busy '.failure.evidence | (.looks | length) >= 5 and
 expect_json busy '.failure.evidence.exit_reasons | length > 0' "exits are counted by reason"
 [ -s "$work/busy/L2-hang.txt" ] || problem "no L2-hang.txt"
 
+# L2's VM entry fails: its QEMU's last words are fetched from L1, and understood.
+run entry scenarios/faults/vm-entry-fails.json
+expect_status 0 entry
+expect_json entry '.diagnosis.name == "kvm-internal-error" and .failure.kind == "crashed"' "KVM could not run L2"
+expect_json entry '[.phases[] | select(.layer == "L2") | .seconds] | add < 180' "that is seen long before its deadline"
+[ -s "$work/entry/L2-qemu.log" ] || problem "no log of L2's QEMU"
+expect_json entry 'any(.findings[]; .rule == "vm-entry-svm-invalid")' "L2's QEMU says what KVM did"
+
 # What is expected and does not come out is a failure, whether another diagnosis does ...
 jq '.expect.diagnosis = "kernel-corrupt"' scenarios/faults/image-corrupt.json >"$work/other.json"
 run other "$work/other.json"
