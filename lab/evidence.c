@@ -298,6 +298,17 @@ static bool identify_by_name(const char *name, struct nl_identity *identity)
     return true;
 }
 
+/* What nestlab wrote beside a document: it quotes logs, and would tell everything twice. */
+static bool is_our_page(const char *start, size_t left)
+{
+    static const char page[] = " - nestlab</title>";
+    static const char results[] = "<testsuites name=";
+
+    return left > 0 && *start == '<' &&
+           (memmem(start, left, page, strlen(page)) ||
+            memmem(start, left, results, strlen(results)));
+}
+
 struct nl_identity nl_evidence_identify(const char *name, const char *head, size_t length)
 {
     const char *start = head;
@@ -325,5 +336,8 @@ struct nl_identity nl_evidence_identify(const char *name, const char *head, size
             return (struct nl_identity){NL_FORM_DOCUMENT, NL_KIND_KERNEL_LOG, "nestlab document",
                                         true, NULL};
     }
+    if (is_our_page(start, left))
+        return (struct nl_identity){NL_FORM_BINARY, 0, "results of nestlab or of tests", true,
+                                    "what there is to know is in nestlab's document.json"};
     return identify_lines(head, length);
 }

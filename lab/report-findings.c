@@ -5,6 +5,7 @@
 #include "dig.h"
 #include "printable.h"
 #include "report-text.h"
+#include "report-words.h"
 
 #include <string.h>
 
@@ -89,15 +90,11 @@ static void print_places(const struct nl_text *to, const json_t *finding)
     labelled(to, "seen:", text);
 }
 
-/* "L1", or of whom a line in L1's evidence tells. */
 static void print_layer(FILE *out, const json_t *finding)
 {
-    const char *layer = nl_dig_string(finding, "layer", "an unknown layer");
-    const char *evidence = nl_dig_string(finding, "evidence_layer", layer);
+    cleanup_free char *layer = nl_finding_layer(finding);
 
-    fputs(layer, out);
-    if (strcmp(layer, evidence) != 0)
-        fprintf(out, " (told by %s)", evidence);
+    fputs(layer ? layer : "", out);
 }
 
 static void print_finding(const struct nl_text *to, const json_t *finding)

@@ -175,7 +175,8 @@ void nl_page_slowdown(const struct nl_page *page)
 {
     nl_html_leaf(page->html, "p", "note",
                  "Medians of samples; a ratio above 1 is always slower. ~ is unstable: an interval "
-                 "wider than 10 % of the median, or none.");
+                 "wider than 10 % of the median, or none; or samples that drift, or that are "
+                 "like their neighbours.");
     nl_page_ratios(page);
     write_table(page);
     if (any_skipped(page->document))

@@ -5,6 +5,7 @@
 #include "diagnosis.h"
 #include "dig.h"
 #include "report-html.h"
+#include "report-words.h"
 
 #include <string.h>
 
@@ -114,13 +115,13 @@ static void write_finding(struct nl_html *html, const json_t *finding)
 {
     const json_t *place = json_array_get(nl_dig(finding, "places"), 0);
     const char *values = nl_dig_string(finding, "values", "");
+    cleanup_free char *layer = nl_finding_layer(finding);
     cleanup_free char *meaning = NULL;
 
     nl_html_open(html, "div", nl_dig_is(finding, "severity", "error") ? "card bad" : "card warn");
     nl_html_open(html, "h3", NULL);
     nl_html_leaf(html, "span", severity_class(finding), nl_dig_string(finding, "severity", "?"));
-    nl_html_format(html, " %s: %s", nl_dig_string(finding, "layer", "an unknown layer"),
-                   nl_dig_string(finding, "rule", "?"));
+    nl_html_format(html, " %s: %s", layer ? layer : "", nl_dig_string(finding, "rule", "?"));
     nl_html_close(html);
     nl_html_pre(html, nl_dig_string(finding, "line", ""), LINES_LIMIT);
     nl_html_open(html, "p", "note");
@@ -145,10 +146,11 @@ static void write_finding(struct nl_html *html, const json_t *finding)
 
 static void write_short(struct nl_html *html, const json_t *finding)
 {
+    cleanup_free char *layer = nl_finding_layer(finding);
+
     nl_html_open(html, "li", NULL);
     nl_html_leaf(html, "span", severity_class(finding), nl_dig_string(finding, "severity", "?"));
-    nl_html_format(html, " %s: %s: ", nl_dig_string(finding, "layer", "an unknown layer"),
-                   nl_dig_string(finding, "rule", "?"));
+    nl_html_format(html, " %s: %s: ", layer ? layer : "", nl_dig_string(finding, "rule", "?"));
     nl_html_leaf(html, "code", NULL, nl_dig_string(finding, "line", ""));
     nl_html_format(html, " %s", nl_dig_string(finding, "meaning", ""));
     nl_html_close(html);

@@ -23,6 +23,7 @@ static const struct section {
     {"checks", "Checks", nl_page_has_checks, nl_page_checks},
     {"findings", "Findings", nl_page_has_findings, nl_page_findings},
     {"slowdown", "Slowdown", nl_page_has_slowdown, nl_page_slowdown},
+    {"exits", "VM exits", nl_page_has_exits, nl_page_exits},
     {"meter", "Meter", nl_page_has_meter, nl_page_meter},
     {"profile", "Profile", nl_page_has_profiles, nl_page_profiles},
     {"time", "Time", nl_page_has_time, nl_page_time},

@@ -111,6 +111,17 @@ const json_t *nl_check_command(const json_t *document, const json_t *check)
     return NULL;
 }
 
+char *nl_finding_layer(const json_t *finding)
+{
+    const char *layer = nl_dig_string(finding, "layer", "an unknown layer");
+    const char *evidence = nl_dig_string(finding, "evidence_layer", layer);
+    char *text = NULL;
+
+    if (strcmp(layer, evidence) == 0)
+        return strdup(layer);
+    return asprintf(&text, "%s (told by %s)", layer, evidence) < 0 ? NULL : text;
+}
+
 size_t nl_metered_layers(const json_t *document)
 {
     const json_t *layers = json_object_get(document, "layers");

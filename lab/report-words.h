@@ -31,6 +31,9 @@ size_t nl_checks_count(const json_t *checks, const char *verdict);
 const json_t *nl_check_command(const json_t *document, const json_t *check);
 
 /* How often an exit of layer OF reached layer REACHED in one operation of a metered benchmark. */
+/* Whom FINDING is about: "L2", or "L2 (told by L1)" where another layer's evidence shows it. */
+char *nl_finding_layer(const json_t *finding);
+
 /* How many layers DOCUMENT's meter saw: those of the stack, and the tiny guests of its innermost. */
 size_t nl_metered_layers(const json_t *document);
 

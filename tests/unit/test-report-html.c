@@ -163,6 +163,7 @@ static void test_passed(void **state)
     assert_count(xml, "//h:section[@id = 'stack']//s:svg[@class = 'stack']/s:rect", 3);
     assert_count(xml, "//h:section[@id = 'slowdown']//h:tbody/h:tr",
                  (int)json_array_size(json_object_get(document, "slowdown")));
+    assert_count(xml, "//h:section[@id = 'exits']//h:tbody/h:tr", 2);
     assert_count(xml, "//h:section[@id = 'failure' or @id = 'diagnosis']", 0);
     assert_count(xml, "//h:section[@id = 'repeat']//h:dd[. = '9f2c4e']", 2);
     assert_count(xml, "//h:section[@id = 'logs']/h:details", 3);
