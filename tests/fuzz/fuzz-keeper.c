@@ -13,8 +13,8 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#define ANSWERS_MAX 65536
-#define BYTES_MAX 4096 /* less than a socket holds, answers included */
+#define BYTES_MAX 4096
+#define ANSWERS_MAX (BYTES_MAX * 1024) /* each byte may be a line of its own */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -59,9 +59,28 @@ static void check_answers(const char *text, size_t length)
     }
 }
 
+/* What the keeper answered. */
+struct answers {
+    int fd;
+    size_t length;
+    char text[ANSWERS_MAX];
+};
+
+/* Meanwhile: a socket takes only so many answers that nobody reads. */
+static void *read_answers(void *data)
+{
+    struct answers *answers = data;
+    ssize_t n;
+
+    while ((n = recv(answers->fd, answers->text + answers->length, ANSWERS_MAX - answers->length,
+                     0)) > 0)
+        answers->length += (size_t)n;
+    return NULL;
+}
+
 static void ask_keeper(const uint8_t *data, size_t size)
 {
-    static char answers[ANSWERS_MAX];
+    static struct answers answers;
     struct nl_layer_spec spec = {.name = (char *)"L0"};
     struct nl_layer layer = {
         .spec = &spec, .state = NL_LAYER_UP, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -71,18 +90,21 @@ static void ask_keeper(const uint8_t *data, size_t size)
     struct nl_keeper keeper = {
         .stack = &stack, .down_fd = down_fd, .lock = PTHREAD_MUTEX_INITIALIZER, .busy = &busy};
     struct nl_keeper_client client = {.keeper = &keeper};
-    ssize_t n, length = 0;
+    pthread_t reader;
     int pair[2];
 
     make_pair(pair);
     client.fd = pair[1];
+    answers.fd = pair[0];
+    answers.length = 0;
     if (size && write(pair[0], data, size) != (ssize_t)size)
         abort();
     shutdown(pair[0], SHUT_WR);
+    if (pthread_create(&reader, NULL, read_answers, &answers))
+        abort();
     nl_keeper_converse(&client);
-    while ((n = recv(pair[0], answers + length, (size_t)(ANSWERS_MAX - length), MSG_DONTWAIT)) > 0)
-        length += n;
-    check_answers(answers, (size_t)length);
+    pthread_join(reader, NULL);
+    check_answers(answers.text, answers.length);
     if (!client.done || busy.with[NL_KEEPER_AGENT] || busy.with[NL_KEEPER_SHELL])
         abort();
     close(pair[0]);
