@@ -100,6 +100,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_LAST:
         options->last = (size_t)parse_number(state, "--last", arg, 1, NL_HISTORY_RUNS_MAX);
+        if (strspn(arg, "0123456789") != strlen(arg))
+            argp_error(state, "--last %s: is no whole number", arg);
         options->told_how = true;
         return 0;
     case KEY_ALPHA:

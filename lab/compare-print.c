@@ -159,16 +159,16 @@ static void print_metered(const struct nl_text *to, const json_t *comparison)
     char align[8 + 2 * LAYERS_MAX + 1] = "llrrrr";
     static const char *const heads[] = {"", "at", "base", "new", "diff", ""};
     struct nl_table *table;
-    size_t i, depth = 1;
+    size_t i, all = 1, depth;
     json_t *row;
 
     json_array_foreach(rows, i, row)
     {
         size_t n = json_array_size(nl_dig(row, "instructions"));
 
-        depth = n > depth ? n : depth;
+        all = n > all ? n : all;
     }
-    depth = depth > LAYERS_MAX ? LAYERS_MAX : depth;
+    depth = all > LAYERS_MAX ? LAYERS_MAX : all;
     memset(align + 6, 'r', 2 * depth - 1);
     strcat(align, "l");
     table = nl_table_new(align);
@@ -184,6 +184,8 @@ static void print_metered(const struct nl_text *to, const json_t *comparison)
     nl_table_cell(table, "%s", "");
     json_array_foreach(rows, i, row) metered_row(table, row, depth);
     nl_table_print(table, to->out, to->dim, to->plain);
+    if (all > depth)
+        fprintf(to->out, "  layers from L%zu on are in the JSON, and in the difference\n", depth);
 }
 
 /* So many runs on both sides, and the least possible p is below ALPHA, also after the correction

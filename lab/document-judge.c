@@ -190,7 +190,13 @@ enum nl_exit nl_document_exit(const json_t *document)
     static const enum nl_exit known[] = {NL_EXIT_PASSED, NL_EXIT_CHECK_FAILED, NL_EXIT_REQUEST,
                                          NL_EXIT_INTERRUPTED};
     json_int_t given = nl_dig_integer(document, "verdict.exit", NL_EXIT_LAB);
+    bool passed = nl_dig_is(document, "verdict.status", "passed");
 
+    /* What is printed and what is returned are one: the status is what is printed. */
+    if (passed != (given == NL_EXIT_PASSED))
+        return passed                                            ? NL_EXIT_PASSED
+               : nl_dig_is(document, "verdict.status", "failed") ? NL_EXIT_CHECK_FAILED
+                                                                 : NL_EXIT_LAB;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (given == (json_int_t)known[i])
             return known[i];

@@ -441,6 +441,31 @@ static int match(const json_t *value, const struct shape *shape, const struct nl
     return 0;
 }
 
+/* Figures are found by the names of layers, and names by their place. */
+static int check_layer_names(const json_t *document, const struct nl_json_place *root,
+                             struct nl_error **err)
+{
+    struct nl_json_place layers = nl_json_key(root, "layers");
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(json_object_get(document, "layers"), i, one)
+    {
+        struct nl_json_place at = nl_json_index(&layers, i);
+        struct nl_json_place name = nl_json_key(&at, "name");
+        struct nl_json_place index = nl_json_key(&at, "index");
+        const json_t *given = json_object_get(one, "index");
+        char wanted[32];
+
+        snprintf(wanted, sizeof(wanted), "L%zu", i);
+        if (strcmp(json_string_value(json_object_get(one, "name")), wanted) != 0)
+            return nl_fail_at(err, &name, "must be \"%s\"", wanted);
+        if (given && json_number_value(given) != (double)i)
+            return nl_fail_at(err, &index, "must be %zu", i);
+    }
+    return 0;
+}
+
 int nl_document_shape(const json_t *document, const struct nl_json_source *source,
                       struct nl_error **err)
 {
@@ -448,8 +473,10 @@ int nl_document_shape(const json_t *document, const struct nl_json_source *sourc
     const json_t *version = json_object_get(json_object_get(document, "nestlab"), "document");
 
     /* First: another version is allowed another shape. */
-    if (json_is_integer(version) && json_integer_value(version) != NL_DOCUMENT_VERSION)
-        return nl_fail(err, NL_EXIT_REQUEST, "%s: document version %lld; this nestlab reads %d",
-                       source->name, (long long)json_integer_value(version), NL_DOCUMENT_VERSION);
-    return match(document, &whole, &root, err);
+    if (json_is_number(version) && json_number_value(version) != NL_DOCUMENT_VERSION)
+        return nl_fail(err, NL_EXIT_REQUEST, "%s: document version %g; this nestlab reads %d",
+                       source->name, json_number_value(version), NL_DOCUMENT_VERSION);
+    if (match(document, &whole, &root, err) < 0)
+        return -1;
+    return check_layer_names(document, &root, err);
 }

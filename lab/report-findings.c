@@ -93,8 +93,9 @@ static void print_places(const struct nl_text *to, const json_t *finding)
 static void print_layer(FILE *out, const json_t *finding)
 {
     cleanup_free char *layer = nl_finding_layer(finding);
+    cleanup_free char *shown = layer ? nl_printable(layer, 64) : NULL;
 
-    fputs(layer ? layer : "", out);
+    fputs(shown ? shown : "", out);
 }
 
 static void print_finding(const struct nl_text *to, const json_t *finding)

@@ -168,6 +168,8 @@ void nl_text_meter(const struct nl_text *to, const json_t *document)
         nl_text_section(to, "Meter", "instructions of one operation, by layer; ~ does not repeat");
         nl_text_extra_exits(to, document, "meter");
         nl_table_print(table, to->out, to->dim, to->plain);
+        if (all > n)
+            fprintf(to->out, "  layers from L%zu on are in the document, and in the sum\n", n);
     }
     table = n > 1 ? fill(&switches, layers, n) : NULL;
     if (table) {

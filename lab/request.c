@@ -125,20 +125,16 @@ static int known_benchmarks(char ***names, struct nl_error **err)
     return names_of(list, names, err);
 }
 
-static int check_benchmarks(const struct request *request, struct nl_error **err)
+/* Those that the file names under KEY of the object OF; "all" is no array. */
+static int check_written(const struct request *request, const char *of, const char *key,
+                         char *const *names, struct nl_error **err)
 {
-    struct nl_json_place benchmarks = nl_json_key(&request->root, "benchmarks");
-    struct nl_json_place place = nl_json_key(&benchmarks, "names");
-    const json_t *wanted = nl_dig(request->json, "benchmarks.names");
-    cleanup_strv char **names = NULL;
+    struct nl_json_place object = nl_json_key(&request->root, of);
+    struct nl_json_place place = nl_json_key(&object, key);
+    const json_t *wanted = json_object_get(json_object_get(request->json, of), key);
     json_t *name;
     size_t i;
 
-    /* "all" is no array. */
-    if (!json_is_array(wanted))
-        return 0;
-    if (known_benchmarks(&names, err) < 0 || !names)
-        return -1;
     json_array_foreach(wanted, i, name)
     {
         struct nl_json_place element = nl_json_index(&place, i);
@@ -147,6 +143,36 @@ static int check_benchmarks(const struct request *request, struct nl_error **err
             return fail_no_such(&element, "benchmark", json_string_value(name), "", names, err);
     }
     return 0;
+}
+
+/* Those of an option: what it made of the scenario. */
+static int check_metered(const struct nl_scenario *scenario, const struct nl_overrides *overrides,
+                         char *const *names, struct nl_error **err)
+{
+    struct nl_json_source source = {.name = nl_overrides_meter_name(overrides), .option = true};
+    struct nl_json_place place = nl_json_root(&source);
+    char *const *metered = scenario->meter.benchmarks;
+
+    for (; metered && *metered; metered++)
+        if (strcmp(*metered, "all") != 0 && !is_listed(*metered, names))
+            return fail_no_such(&place, "benchmark", *metered, "", names, err);
+    return 0;
+}
+
+static int check_benchmarks(const struct request *request, const struct nl_scenario *scenario,
+                            const struct nl_overrides *overrides, struct nl_error **err)
+{
+    bool optional = overrides && overrides->meter && *overrides->meter;
+    cleanup_strv char **names = NULL;
+
+    if (!json_is_array(nl_dig(request->json, "benchmarks.names")) &&
+        !json_is_array(nl_dig(request->json, "meter.benchmarks")) && !optional)
+        return 0;
+    if (known_benchmarks(&names, err) < 0 || !names ||
+        check_written(request, "benchmarks", "names", names, err) < 0 ||
+        check_written(request, "meter", "benchmarks", names, err) < 0)
+        return -1;
+    return optional ? check_metered(scenario, overrides, names, err) : 0;
 }
 
 /* The length of "l2-" in "l2-log-clean", and the layer; 0: NAME does not begin like that. */
@@ -289,7 +315,7 @@ int nl_request_load(const char *path, const struct nl_overrides *overrides,
         .n_written = json_array_size(nl_dig(json, "layers")),
         .n_effective = made->n_layers,
     };
-    if (check_images(&request, err) < 0 || check_benchmarks(&request, err) < 0 ||
+    if (check_images(&request, err) < 0 || check_benchmarks(&request, made, overrides, err) < 0 ||
         check_checks(&request, err) < 0 || check_expected(&request, err) < 0)
         return -1;
     *scenario = nl_steal(&made);

@@ -289,24 +289,47 @@ static json_t *metered_benchmarks(const struct nl_scenario *scenario, const char
         (!*names && (!benchmarked || strcmp(*benchmarked, "all") == 0)))
         return json_string("all");
     array = json_array();
-    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+    rest = *names ? copy : NULL;
+    for (char *name = strsep(&rest, ","); name; name = strsep(&rest, ","))
         json_array_append_new(array, json_string(name));
     for (; !*names && *benchmarked; benchmarked++)
         json_array_append_new(array, json_string(*benchmarked));
     return array;
 }
 
+const char *nl_overrides_meter_name(const struct nl_overrides *overrides)
+{
+    return overrides->profile_at ? "the benchmark" : "--meter";
+}
+
+static int check_profile(const struct nl_scenario *scenario, const char *names,
+                         const char *profile_at, struct nl_error **err)
+{
+    cleanup_free char *allowed = NULL;
+
+    if (strcmp(names, "all") == 0 || strchr(names, ','))
+        return nl_fail(err, NL_EXIT_REQUEST, "%s: is not the name of one benchmark", names);
+    if (nl_scenario_layer_index(scenario, profile_at) >= 0)
+        return 0;
+    allowed = nl_scenario_layer_names(scenario);
+    return nl_fail(err, NL_EXIT_REQUEST, "--at %s: there is no such layer; %s", profile_at,
+                   allowed ? allowed : "");
+}
+
 /* --meter, and what `nestlab profile` asks for. Other keys stay as the scenario has them. */
-static int apply_meter(struct nl_scenario *scenario, const char *names, const char *profile_at,
+static int apply_meter(struct nl_scenario *scenario, const struct nl_overrides *overrides,
                        struct nl_error **err)
 {
+    const char *names = overrides->meter, *profile_at = overrides->profile_at;
     const struct nl_record *record = nl_record_field(&nl_scenario_record, "meter")->record;
-    struct nl_json_source source = {.name = "--meter", .option = true};
+    struct nl_json_source source = {.name = nl_overrides_meter_name(overrides), .option = true};
     struct nl_json_place root = nl_json_root(&source);
     cleanup_json json_t *meter = NULL;
 
     if (!*names && scenario->meter.benchmarks)
         return 0;
+    if (profile_at && check_profile(scenario, names, profile_at, err) < 0)
+        return -1;
     meter = nl_record_encode(record, &scenario->meter);
     if (!scenario->meter.benchmarks)
         json_object_clear(meter); /* not there, so it has no defaults yet */
@@ -335,7 +358,7 @@ int nl_scenario_override(struct nl_scenario *scenario, const struct nl_overrides
         return -1;
     if (overrides->no_benchmarks && !overrides->meter)
         nl_strv_free(nl_steal(&scenario->meter.benchmarks));
-    if (overrides->meter && apply_meter(scenario, overrides->meter, overrides->profile_at, err) < 0)
+    if (overrides->meter && apply_meter(scenario, overrides, err) < 0)
         return -1;
     if (overrides->no_benchmarks)
         nl_strv_free(nl_steal(&scenario->benchmarks.names));

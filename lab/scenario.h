@@ -134,6 +134,9 @@ struct nl_overrides {
     const char *profile_at; /* a layer: only there, with a profile; NULL: as the scenario says */
 };
 
+/* What OVERRIDES' meter is called in messages: the option, or the operand of `nestlab profile`. */
+const char *nl_overrides_meter_name(const struct nl_overrides *overrides);
+
 /* The text of the scenario's file at PATH, of LENGTH bytes and a NUL; the caller's. */
 int nl_scenario_read(const char *path, char **text, size_t *length, struct nl_error **err);
 

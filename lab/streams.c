@@ -11,8 +11,11 @@
 
 void nl_streams_open(void)
 {
+    /* What is printed to a standard output that was closed is lost, and has to fail. */
+    static const int modes[] = {O_RDWR, O_RDONLY, O_RDWR};
+
     for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd]) != fd)
             abort(); /* the lowest free number is FD, and every system has /dev/null */
 }
 
@@ -29,7 +32,7 @@ int nl_streams_finish(int status)
     if ((fflush(stdout) == 0 && !ferror(stdout)) || status != NL_EXIT_PASSED || reader_left())
         return status;
     fputs("nestlab: what was printed could not be written to standard output\n"
-          "nestlab: hint: is the disk that it goes to full?\n",
+          "nestlab: hint: is it closed, or is the disk that it goes to full?\n",
           stderr);
     return NL_EXIT_LAB;
 }

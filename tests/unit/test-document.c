@@ -171,6 +171,29 @@ static void test_commands(void **state)
     assert_int_equal(nl_document_exit(nl_document_json(document)), NL_EXIT_CHECK_FAILED);
 }
 
+/* A document from elsewhere: what is printed and what is returned may not differ. */
+static void test_the_status_decides(void **state)
+{
+    static const struct {
+        const char *status;
+        int given;
+        enum nl_exit wanted;
+    } known[] = {
+        {"passed", 0, NL_EXIT_PASSED},       {"passed", 1, NL_EXIT_PASSED},
+        {"passed", 77, NL_EXIT_PASSED},      {"failed", 0, NL_EXIT_CHECK_FAILED},
+        {"failed", 1, NL_EXIT_CHECK_FAILED}, {"error", 0, NL_EXIT_LAB},
+        {"error", 2, NL_EXIT_REQUEST},       {"interrupted", 130, NL_EXIT_INTERRUPTED},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        cleanup_json json_t *document = json_pack("{s:{s:s, s:i}}", "verdict", "status",
+                                                  known[i].status, "exit", known[i].given);
+
+        assert_int_equal(nl_document_exit(document), known[i].wanted);
+    }
+}
+
 static void test_first_failure_stays(void **state)
 {
     cleanup_document struct nl_document *document = new_document(1);
@@ -381,6 +404,7 @@ static void test_load_garbage(void **state)
         {"[]", "must be an object, not an array"},
         {"{}", "has no \"nestlab\""},
         {"{\"nestlab\": {\"document\": 2}}", "version 2"},
+        {"{\"nestlab\": {\"document\": 1.5}}", "version 1.5"},
         {"{\"nestlab\": {\"document\": \"1\"}}", "nestlab.document"},
     };
 
@@ -433,6 +457,8 @@ static void test_load_wrong_shape(void **state)
         {"\"verdict\": \"pass\"", "\"verdict\": \"fine\"", "verdict: cannot be \"fine\""},
         {"\"layers\": [\n  {\n   \"name\"", "\"layers\": [\n  {\n   \"nome\"",
          "layers[0]: has no \"name\""},
+        {"\"layers\": [\n  {\n   \"name\": \"L0\"", "\"layers\": [\n  {\n   \"name\": \"L1\"",
+         "layers[0].name: must be \"L0\""},
     };
     cleanup_fclose FILE *file = fopen(NL_SOURCE "/tests/fixtures/passed.json", "r");
     cleanup_free char *text = calloc(1, 1 << 20);
@@ -481,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_the_status_decides),
         cmocka_unit_test(test_first_failure_stays),
         cmocka_unit_test(test_next_step),
         cmocka_unit_test(test_interrupt_is_no_failure),

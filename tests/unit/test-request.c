@@ -35,7 +35,8 @@ static bool needs_agent(const char *rest)
 {
     cleanup_free char *agent = NULL;
 
-    return strstr(rest, "\"names\": [") && nl_store_find_program("nestlab-agent", &agent, NULL) < 0;
+    return (strstr(rest, "\"names\": [") || strstr(rest, "\"benchmarks\": [")) &&
+           nl_store_find_program("nestlab-agent", &agent, NULL) < 0;
 }
 
 static const struct {
@@ -47,6 +48,8 @@ static const struct {
     {"\"benchmarks\": {\"names\": [\n\"cpuid\",\n\"syscal\"]}",
      "s.json:8: benchmarks.names[1]: there is no benchmark \"syscal\"",
      "did you mean \"syscall\"?"},
+    {"\"meter\": {\"benchmarks\": [\n\"cpuidd\"]}",
+     "s.json:7: meter.benchmarks[0]: there is no benchmark \"cpuidd\"", "did you mean \"cpuid\"?"},
     {"\"without_checks\": [\"log-claen\"]", ":6: without_checks[0]: there is no default check",
      "did you mean \"log-clean\"?"},
     {"\"without_checks\": [\"l1-log-claen\"]", "there is no default check \"l1-log-claen\"",
@@ -86,6 +89,8 @@ static void test_right(void **state)
         "\"description\": \"\"",
         "\"benchmarks\": {\"names\": \"all\"}",
         "\"benchmarks\": {\"names\": [\"cpuid\", \"syscall\"]}",
+        "\"meter\": {\"benchmarks\": \"all\"}",
+        "\"meter\": {\"benchmarks\": [\"cpuid\"]}",
         "\"without_checks\": [\"log-clean\", \"l2-log-clean\", \"l0-kvm-loads\"]",
         "\"checks\": [{\"name\": \"a\", \"program\": \"$layers | length > 2 and $lists\"}]",
     };

@@ -52,8 +52,10 @@ static int open_after_closing(void)
     for (int fd = 0; fd <= 2; fd++)
         close(fd);
     nl_streams_open();
-    return open("/dev/zero", O_RDONLY) == 3 && write(1, "x", 1) == 1 && read(0, said, 1) == 0 ? 0
-                                                                                              : 1;
+    return open("/dev/zero", O_RDONLY) == 3 && write(1, "x", 1) < 0 && write(2, "x", 1) == 1 &&
+                   read(0, said, 1) == 0
+               ? 0
+               : 1;
 }
 
 static int keep_open_ones(void)
