@@ -4,12 +4,13 @@
 #include "cmd.h"
 #include "compare.h"
 #include "dig.h"
+#include "outputs.h"
 #include "report.h"
 #include "save.h"
+#include "streams.h"
 
 #include <argp.h>
 #include <math.h>
-#include <string.h>
 
 enum { KEY_FORCE = 'f', KEY_JSON = 'j', KEY_WITH = 0x100, KEY_ABOVE, KEY_ALPHA, KEY_CSV, KEY_HTML };
 
@@ -26,16 +27,15 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
+enum { JSON, HTML, CSV, OUTPUTS };
+
 struct options {
     struct nl_compare_options compare;
-    const char **base;
+    char **operands; /* the base, then what is new; ends with NULL */
+    size_t n;
     size_t n_base;
-    const char **new;
-    size_t n_new;
     bool with;
-    bool json;
-    const char *csv;
-    const char *html;
+    struct nl_output outputs[OUTPUTS + 1];
 };
 
 static double parse_number(struct argp_state *state, const char *option, const char *text,
@@ -52,16 +52,12 @@ static double parse_number(struct argp_state *state, const char *option, const c
 /* Without --with the first is the base and the second is new. */
 static void finish(struct options *options, struct argp_state *state)
 {
-    if (!options->with && options->n_base == 2) {
-        options->new[options->n_new++] = options->base[1];
-        options->n_base = 1;
-    }
-    if (!options->with && options->n_new == 0)
+    if (!options->with && options->n != 2)
         argp_error(state, "needs two: BASE NEW, or BASE... --with NEW...");
-    if (options->n_base == 0 || options->n_new == 0)
+    if (!options->with)
+        options->n_base = 1;
+    if (options->n_base == 0 || options->n_base == options->n)
         argp_error(state, "--with goes between what is the base and what is new");
-    if (options->json + nl_save_is_standard(options->csv) + nl_save_is_standard(options->html) > 1)
-        argp_error(state, "only one report can go to standard output");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -73,6 +69,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (options->with)
             argp_error(state, "--with is there twice");
         options->with = true;
+        options->n_base = options->n;
         return 0;
     case KEY_ABOVE:
         options->compare.fail_above = parse_number(state, "--fail-above", arg, 0, 1e6);
@@ -84,19 +81,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->compare.force = true;
         return 0;
     case KEY_CSV:
-        options->csv = arg;
+        nl_output_name(&options->outputs[CSV], arg);
         return 0;
     case KEY_HTML:
-        options->html = arg;
+        nl_output_name(&options->outputs[HTML], arg);
         return 0;
     case KEY_JSON:
-        options->json = true;
+        options->outputs[JSON].file = "-";
         return 0;
     case ARGP_KEY_ARG:
-        if (options->with)
-            options->new[options->n_new++] = arg;
-        else
-            options->base[options->n_base++] = arg;
+        options->operands[options->n++] = arg;
         return 0;
     case ARGP_KEY_END:
         finish(options, state);
@@ -118,8 +112,7 @@ static const struct argp argp = {
         "output cannot be written.",
 };
 
-static int load(struct nl_document_set *set, const char *const *paths, size_t n,
-                struct nl_error **err)
+static int load(struct nl_document_set *set, char *const *paths, size_t n, struct nl_error **err)
 {
     for (size_t i = 0; i < n; i++)
         if (nl_document_set_add(set, paths[i], err) < 0)
@@ -127,22 +120,33 @@ static int load(struct nl_document_set *set, const char *const *paths, size_t n,
     return 0;
 }
 
+static int check_files(const struct options *options, struct nl_error **err)
+{
+    if (nl_outputs_check(options->outputs, err) < 0 ||
+        nl_streams_read_once(options->operands, err) < 0)
+        return -1;
+    return nl_outputs_spare_documents(options->outputs, options->operands, err);
+}
+
 static int compare(const struct options *options, struct nl_error **err)
 {
     cleanup_document_set struct nl_document_set base = {0};
     cleanup_document_set struct nl_document_set new = {0};
     cleanup_json json_t *comparison = NULL;
+    const char *csv = options->outputs[CSV].file;
+    const char *html = options->outputs[HTML].file;
+    size_t n_base = options->n_base;
 
-    if (load(&base, options->base, options->n_base, err) < 0 ||
-        load(&new, options->new, options->n_new, err) < 0 ||
+    if (check_files(options, err) < 0 || load(&base, options->operands, n_base, err) < 0 ||
+        load(&new, options->operands + n_base, options->n - n_base, err) < 0 ||
         nl_compare(&base, &new, &options->compare, &comparison, err) < 0 ||
-        (options->csv && nl_save_text(nl_compare_csv(comparison), options->csv, err) < 0) ||
-        (options->html && nl_save_text(nl_compare_html(comparison), options->html, err) < 0))
+        (csv && nl_save_text(nl_compare_csv(comparison), csv, err) < 0) ||
+        (html && nl_save_text(nl_compare_html(comparison), html, err) < 0))
         return -1;
-    if (options->json) {
+    if (options->outputs[JSON].file) {
         json_dumpf(comparison, stdout, JSON_INDENT(1));
         putchar('\n');
-    } else if (!nl_save_is_standard(options->csv) && !nl_save_is_standard(options->html)) {
+    } else if (!nl_outputs_print(options->outputs)) {
         nl_compare_text(comparison, stdout, nl_report_wants_colour(stdout));
     }
     return nl_dig_integer(comparison, "sum.failed", 0) > 0 ? NL_EXIT_CHECK_FAILED : NL_EXIT_PASSED;
@@ -150,14 +154,16 @@ static int compare(const struct options *options, struct nl_error **err)
 
 int nl_cmd_compare(int argc, char **argv)
 {
-    cleanup_free const char **base = calloc((size_t)argc + 1, sizeof(*base));
-    cleanup_free const char **new = calloc((size_t)argc + 1, sizeof(*new));
+    cleanup_free char **operands = calloc((size_t)argc + 1, sizeof(*operands));
     cleanup_error struct nl_error *err = NULL;
-    struct options options = {
-        .compare = {.alpha = 0.05, .fail_above = NAN}, .base = base, .new = new};
+    struct options options = {.compare = {.alpha = 0.05, .fail_above = NAN},
+                              .operands = operands,
+                              .outputs = {[JSON] = {.option = "--json"},
+                                          [HTML] = {.option = "--html"},
+                                          [CSV] = {.option = "--csv"}}};
     int status;
 
-    if (!base || !new)
+    if (!operands)
         return NL_EXIT_LAB;
     /* In their order: --with parts the operands. */
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options) != 0)

@@ -7,6 +7,7 @@
 #include "printable.h"
 #include "report-text.h"
 #include "report.h"
+#include "streams.h"
 
 #include <argp.h>
 #include <string.h>
@@ -369,7 +370,9 @@ int nl_cmd_diagnose(int argc, char **argv)
 
     if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
         return NL_EXIT_REQUEST;
-    rc = nl_rules_load(args.rules, &rules, &err);
+    rc = args.paths ? nl_streams_read_once(args.paths, &err) : 0;
+    if (rc == 0)
+        rc = nl_rules_load(args.rules, &rules, &err);
     if (rc == 0 && args.explain)
         rc = explain(rules, &args, &err);
     else if (rc == 0 && args.list)

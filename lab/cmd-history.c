@@ -7,12 +7,13 @@
 #include "document.h"
 #include "history-store.h"
 #include "history.h"
+#include "outputs.h"
 #include "report.h"
 #include "save.h"
+#include "streams.h"
 
 #include <argp.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     KEY_JSON = 'j',
@@ -44,30 +45,19 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
+enum { JSON, DOCUMENT, HTML, CSV, OUTPUTS };
+
 struct options {
     char **operands; /* DIR, then documents */
     const char **names;
     size_t n_names;
     const char *at;
     const char *document;
-    const char *csv;
-    const char *html;
+    struct nl_output outputs[OUTPUTS + 1];
     size_t last;
     double alpha;
-    bool json;
     bool told_how; /* --last or --alpha */
 };
-
-/* How many reports go to standard output, which is theirs alone then. */
-static int printed(const struct options *options)
-{
-    const char *const files[] = {options->csv, options->html};
-    int n = options->json + (options->document != NULL);
-
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        n += nl_save_is_standard(files[i]);
-    return n;
-}
 
 static double parse_number(struct argp_state *state, const char *option, const char *text,
                            double low, double high)
@@ -83,8 +73,8 @@ static double parse_number(struct argp_state *state, const char *option, const c
 /* Is a look at the history asked for? */
 static bool asks_to_look(const struct options *options)
 {
-    return options->json || options->csv || options->html || options->names[0] || options->at ||
-           options->told_how;
+    return options->outputs[JSON].file || options->outputs[HTML].file ||
+           options->outputs[CSV].file || options->names[0] || options->at || options->told_how;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -109,16 +99,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->told_how = true;
         return 0;
     case KEY_CSV:
-        options->csv = arg;
+        nl_output_name(&options->outputs[CSV], arg);
         return 0;
     case KEY_HTML:
-        options->html = arg;
+        nl_output_name(&options->outputs[HTML], arg);
         return 0;
     case KEY_DOCUMENT:
         options->document = arg;
+        nl_output_name(&options->outputs[DOCUMENT], "-");
         return 0;
     case KEY_JSON:
-        options->json = true;
+        options->outputs[JSON].file = "-";
         return 0;
     case ARGP_KEY_ARGS:
         options->operands = state->argv + state->next;
@@ -127,8 +118,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (options->document && asks_to_look(options))
             argp_error(state, "--document prints what was kept of one run: no other option goes "
                               "with it");
-        if (printed(options) > 1)
-            argp_error(state, "only one report can go to standard output");
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which folder? It keeps the history in " NL_HISTORY_FILE);
@@ -176,10 +165,7 @@ static int add_path(struct nl_history_store *store, const char *path, struct add
                     struct nl_error **err)
 {
     cleanup_strv char **paths = NULL;
-    struct stat status;
 
-    if (strcmp(path, "-") == 0 || stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
-        return add_document(store, path, added, err);
     if (nl_document_paths(path, &paths, err) < 0)
         return -1;
     for (char **each = paths; *each; each++)
@@ -217,20 +203,22 @@ static int show(struct nl_history_store *store, const struct options *options,
                 struct nl_error **err)
 {
     const struct nl_history_options history_options = {options->alpha, options->names, options->at};
+    const char *csv = options->outputs[CSV].file;
+    const char *html = options->outputs[HTML].file;
     cleanup_json json_t *loaded = NULL;
     cleanup_json json_t *history = NULL;
 
     if (nl_history_load(store, options->last, &loaded, err) < 0 ||
         nl_history(loaded, &history_options, &history, err) < 0)
         return -1;
-    if (options->csv && nl_save_text(nl_history_csv(history), options->csv, err) < 0)
+    if (csv && nl_save_text(nl_history_csv(history), csv, err) < 0)
         return -1;
-    if (options->html && nl_save_text(nl_history_html(history), options->html, err) < 0)
+    if (html && nl_save_text(nl_history_html(history), html, err) < 0)
         return -1;
-    if (options->json) {
+    if (options->outputs[JSON].file) {
         json_dumpf(history, stdout, JSON_INDENT(1));
         putchar('\n');
-    } else if (!options->csv && !options->html) {
+    } else if (!csv && !html) {
         nl_history_text(history, stdout, nl_report_wants_colour(stdout));
     }
     return 0;
@@ -242,13 +230,28 @@ static bool wants_to_see(const struct options *options)
     return options->document || asks_to_look(options);
 }
 
+/* The outputs are none of the files that are read: the documents, and the history itself. */
+static int check_files(const struct options *options, struct nl_error **err)
+{
+    cleanup_free char *database = NULL;
+
+    if (nl_outputs_check(options->outputs, err) < 0 ||
+        nl_streams_read_once(options->operands + 1, err) < 0 ||
+        nl_outputs_spare_documents(options->outputs, options->operands + 1, err) < 0)
+        return -1;
+    if (asprintf(&database, "%s/" NL_HISTORY_FILE, options->operands[0]) < 0)
+        return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    return nl_outputs_spare(options->outputs, database, err);
+}
+
 static int history(const struct options *options, struct nl_error **err)
 {
     cleanup_history struct nl_history_store *store = NULL;
     char **documents = options->operands + 1;
-    FILE *said = printed(options) > 0 ? stderr : stdout;
+    FILE *said = nl_outputs_print(options->outputs) ? stderr : stdout;
 
-    if (nl_history_open(options->operands[0], *documents, &store, err) < 0)
+    if (check_files(options, err) < 0 ||
+        nl_history_open(options->operands[0], *documents, &store, err) < 0)
         return -1;
     if (*documents && add_all(store, documents, said, err) < 0)
         return -1;
@@ -263,7 +266,13 @@ int nl_cmd_history(int argc, char **argv)
 {
     cleanup_free const char **names = calloc((size_t)argc + 1, sizeof(*names));
     cleanup_error struct nl_error *err = NULL;
-    struct options options = {.names = names, .last = LAST_DEFAULT, .alpha = 0.05};
+    struct options options = {.names = names,
+                              .last = LAST_DEFAULT,
+                              .alpha = 0.05,
+                              .outputs = {[JSON] = {.option = "--json"},
+                                          [DOCUMENT] = {.option = "--document"},
+                                          [HTML] = {.option = "--html"},
+                                          [CSV] = {.option = "--csv"}}};
 
     if (!names)
         return NL_EXIT_LAB;

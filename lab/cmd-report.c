@@ -6,31 +6,29 @@
 #include "cmd.h"
 #include "diagnosis.h"
 #include "document.h"
+#include "outputs.h"
 #include "report.h"
 #include "save.h"
 #include "slowdown.h"
+#include "streams.h"
 
 #include <argp.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Reports that go into a file. */
-enum { JUNIT, HTML, CSV, FILES };
+/* The first ones go into a file each. */
+enum { JUNIT, HTML, CSV, TEXT, OUTPUTS, FILES = TEXT };
 
-static const struct {
-    const char *option;
-    char *(*text)(const json_t *document);
-} file_reports[FILES] = {
-    [JUNIT] = {"--junit", nl_report_junit_text},
-    [HTML] = {"--html", nl_report_html_text},
-    [CSV] = {"--csv", nl_report_csv_text},
+static char *(*const file_reports[FILES])(const json_t *document) = {
+    [JUNIT] = nl_report_junit_text,
+    [HTML] = nl_report_html_text,
+    [CSV] = nl_report_csv_text,
 };
 
 struct options {
     char **documents;
-    bool text;
     bool check;
-    const char *files[FILES];
+    struct nl_output outputs[OUTPUTS + 1];
 };
 
 enum { KEY_CHECK = 'c', KEY_TEXT = 0x100, KEY_FILE };
@@ -51,19 +49,9 @@ static const struct argp_option option_table[] = {
 static const char *a_file(const struct options *options)
 {
     for (size_t i = 0; i < FILES; i++)
-        if (options->files[i])
-            return file_reports[i].option;
+        if (options->outputs[i].file)
+            return options->outputs[i].option;
     return NULL;
-}
-
-/* How many go to standard output; the text report is one of them. */
-static size_t printed(const struct options *options)
-{
-    size_t n = options->text || !a_file(options);
-
-    for (size_t i = 0; i < FILES; i++)
-        n += options->files[i] && nl_save_is_standard(options->files[i]);
-    return n;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -72,12 +60,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case KEY_TEXT:
-        options->text = true;
+        options->outputs[TEXT].file = "-";
         return 0;
     case KEY_FILE + JUNIT:
     case KEY_FILE + HTML:
     case KEY_FILE + CSV:
-        options->files[key - KEY_FILE] = arg;
+        nl_output_name(&options->outputs[key - KEY_FILE], arg);
         return 0;
     case KEY_CHECK:
         options->check = true;
@@ -86,8 +74,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->documents = state->argv + state->next;
         if (a_file(options) && options->documents[1])
             argp_error(state, "%s writes one file: give it one document", a_file(options));
-        if (printed(options) > 1)
-            argp_error(state, "only one report can go to standard output");
+        if (!a_file(options))
+            options->outputs[TEXT].file = "-";
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which document? A run writes document.json into its output folder");
@@ -108,19 +96,50 @@ static const struct argp argp = {
         "3 the lab could not do it, 130 interrupted; 2 if a document cannot be read.",
 };
 
-/* A run's folder stands for the document in it. */
-static int load(const char *path, json_t **document, struct nl_error **err)
+static bool is_folder(const char *path)
 {
-    cleanup_free char *inside = NULL;
     struct stat status;
 
-    if (strcmp(path, "-") == 0 || stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
-        return nl_document_load(path, document, err);
-    if (asprintf(&inside, "%s/document.json", path) < 0)
+    return strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* A run's folder stands for the document in it. The caller's; NULL when out of memory. */
+static char *document_of(const char *operand)
+{
+    char *path = NULL;
+
+    if (asprintf(&path, "%s%s", operand, is_folder(operand) ? "/document.json" : "") < 0)
+        return NULL;
+    return path;
+}
+
+static int check_files(const struct options *options, struct nl_error **err)
+{
+    if (nl_outputs_check(options->outputs, err) < 0 ||
+        nl_streams_read_once(options->documents, err) < 0)
+        return -1;
+    for (char **operand = options->documents; *operand; operand++) {
+        cleanup_free char *path = document_of(*operand);
+
+        if (!path)
+            return nl_fail(err, NL_EXIT_LAB, "out of memory");
+        if (nl_outputs_spare(options->outputs, path, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* In a folder only a regular file is taken: nobody named it, and a pipe would be waited for. */
+static int load(const char *operand, json_t **document, struct nl_error **err)
+{
+    cleanup_free char *path = document_of(operand);
+    struct stat status;
+
+    if (!path)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (access(inside, F_OK) == 0)
-        return nl_document_load(inside, document, err);
-    nl_fail(err, NL_EXIT_REQUEST, "%s: a folder without a document.json", path);
+    if (!is_folder(operand) || (stat(path, &status) == 0 && S_ISREG(status.st_mode)))
+        return nl_document_load(path, document, err);
+    nl_fail(err, NL_EXIT_REQUEST, "%s: a folder without a document.json", operand);
     return nl_hint(err, "name the folder of one run, such as nestlab-out/ID");
 }
 
@@ -138,10 +157,10 @@ static int report(const struct options *options, const char *path, int *status,
         nl_document_judge(document);
     }
     for (size_t i = 0; i < FILES; i++)
-        if (options->files[i] &&
-            nl_save_text(file_reports[i].text(document), options->files[i], err) < 0)
+        if (options->outputs[i].file &&
+            nl_save_text(file_reports[i](document), options->outputs[i].file, err) < 0)
             return -1;
-    if (options->text || !a_file(options))
+    if (options->outputs[TEXT].file)
         nl_report_text(document, stdout, nl_report_wants_colour(stdout));
     *status = (int)nl_document_exit(document);
     return 0;
@@ -162,11 +181,19 @@ static int rank(int status)
 
 int nl_cmd_report(int argc, char **argv)
 {
-    struct options options = {0};
+    struct options options = {.outputs = {[JUNIT] = {.option = "--junit"},
+                                          [HTML] = {.option = "--html"},
+                                          [CSV] = {.option = "--csv"},
+                                          [TEXT] = {.option = "--text"}}};
+    cleanup_error struct nl_error *wrong = NULL;
     int worst = NL_EXIT_PASSED;
 
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
         return NL_EXIT_REQUEST;
+    if (check_files(&options, &wrong) < 0) {
+        nl_error_print(wrong);
+        return nl_error_status(wrong);
+    }
     for (char **path = options.documents; *path; path++) {
         cleanup_error struct nl_error *err = NULL;
         int status = NL_EXIT_LAB;

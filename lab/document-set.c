@@ -65,14 +65,18 @@ static int walk(const char *folder, bool any_name, char ***paths, struct nl_erro
     return rc;
 }
 
-int nl_document_paths(const char *folder, char ***paths, struct nl_error **err)
+int nl_document_paths(const char *path, char ***paths, struct nl_error **err)
 {
     cleanup_strv char **found = NULL;
+    struct stat status;
+    size_t n = 0;
 
-    if (walk(folder, false, &found, err) < 0 || (!found && walk(folder, true, &found, err) < 0))
+    if (strcmp(path, "-") == 0 || stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+        return append(paths, &n, path) < 0 ? nl_fail(err, NL_EXIT_LAB, "out of memory") : 0;
+    if (walk(path, false, &found, err) < 0 || (!found && walk(path, true, &found, err) < 0))
         return -1;
     if (!found) {
-        nl_fail(err, NL_EXIT_REQUEST, "%s holds no document", folder);
+        nl_fail(err, NL_EXIT_REQUEST, "%s holds no document", path);
         return nl_hint(err, "looked for document.json in it and in its folders, then for *.json");
     }
     *paths = nl_steal(&found);
@@ -110,10 +114,7 @@ static int add_document(struct nl_document_set *set, const char *path, struct nl
 int nl_document_set_add(struct nl_document_set *set, const char *path, struct nl_error **err)
 {
     cleanup_strv char **paths = NULL;
-    struct stat status;
 
-    if (strcmp(path, "-") == 0 || stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
-        return add_document(set, path, err);
     if (nl_document_paths(path, &paths, err) < 0)
         return -1;
     for (char **each = paths; each && *each; each++)

@@ -21,7 +21,8 @@ int nl_document_set_add(struct nl_document_set *set, const char *path, struct nl
 void nl_document_set_free(struct nl_document_set *set);
 #define cleanup_document_set NL_CLEANUP(nl_document_set_free)
 
-/* The paths of the documents in FOLDER, as above, sorted; the caller's (nl_strv_free). */
-int nl_document_paths(const char *folder, char ***paths, struct nl_error **err);
+/* The paths of the documents that PATH stands for: those in a folder, as above, sorted, else PATH
+   itself, be it there or not; the caller's (nl_strv_free). */
+int nl_document_paths(const char *path, char ***paths, struct nl_error **err);
 
 #endif

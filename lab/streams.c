@@ -2,12 +2,12 @@
  * streams.c - standard input, output and error: see streams.h.
  */
 #include "streams.h"
-#include "error.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <string.h>
 
 void nl_streams_open(void)
 {
@@ -17,6 +17,18 @@ void nl_streams_open(void)
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd]) != fd)
             abort(); /* the lowest free number is FD, and every system has /dev/null */
+}
+
+int nl_streams_read_once(char *const *operands, struct nl_error **err)
+{
+    size_t n = 0;
+
+    for (; *operands; operands++)
+        n += strcmp(*operands, "-") == 0;
+    if (n <= 1)
+        return 0;
+    nl_fail(err, NL_EXIT_REQUEST, "- (standard input) is there twice");
+    return nl_hint(err, "it can be read once: name files for the others");
 }
 
 /* Asked of the pipe, since the write that failed may be long ago and its errno lost. */
