@@ -97,9 +97,8 @@ static void thread_leave(struct nl_pump *pump)
     unref(pump);
 }
 
-static void *read_thread(void *data)
+static void read_all(struct nl_pump *pump)
 {
-    struct nl_pump *pump = data;
     cleanup_free char *buffer = malloc(READ_SIZE);
     cleanup_error struct nl_error *error = NULL;
     ssize_t n = -1;
@@ -112,7 +111,13 @@ static void *read_thread(void *data)
     }
     mark_ended(pump);
     deliver(pump, NULL, 0, n < 0 ? nl_error_message(error) : NULL);
-    thread_leave(pump);
+}
+
+/* Who waits for it to leave may end the process next: by then it owns nothing any more. */
+static void *read_thread(void *data)
+{
+    read_all(data);
+    thread_leave(data);
     return NULL;
 }
 
