@@ -34,7 +34,8 @@ const json_t *nl_check_command(const json_t *document, const json_t *check);
 /* Whom FINDING is about: "L2", or "L2 (told by L1)" where another layer's evidence shows it. */
 char *nl_finding_layer(const json_t *finding);
 
-/* How many layers DOCUMENT's meter saw: those of the stack, and the tiny guests of its innermost. */
+/* How many layers DOCUMENT's meter saw: those of the stack, and the tiny guests of its innermost.
+ */
 size_t nl_metered_layers(const json_t *document);
 
 json_int_t nl_exits_reached(const json_t *metered, size_t of, size_t reached);
