@@ -326,7 +326,7 @@ static int diagnose(struct nl_rules *rules, const struct diagnose_args *args, in
 
     if (!inquiry)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    for (char **path = args->paths; *path; path++) {
+    for (char **path = args->paths; path && *path; path++) {
         cleanup_error struct nl_error *one = NULL;
 
         if (nl_inquiry_path(inquiry, *path, &one) == 0)
