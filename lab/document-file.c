@@ -77,7 +77,8 @@ int nl_document_load(const char *path, json_t **document, struct nl_error **err)
         nl_fail(err, NL_EXIT_REQUEST, "%s:%d: not JSON: %s", name, wrong.line, wrong.text);
         return nl_hint(err, "a run writes its document to document.json in its output folder");
     }
-    if (nl_document_shape(root, &source, err) < 0)
+    if (nl_document_shape(root, &source, err) < 0 ||
+        nl_document_layer_names(root, &source, err) < 0)
         return nl_hint(err, "docs/document.schema.json says what a document looks like");
     *document = nl_steal(&root);
     return 0;

@@ -441,11 +441,24 @@ static int match(const json_t *value, const struct shape *shape, const struct nl
     return 0;
 }
 
-/* Figures are found by the names of layers, and names by their place. */
-static int check_layer_names(const json_t *document, const struct nl_json_place *root,
-                             struct nl_error **err)
+int nl_document_shape(const json_t *document, const struct nl_json_source *source,
+                      struct nl_error **err)
 {
-    struct nl_json_place layers = nl_json_key(root, "layers");
+    struct nl_json_place root = nl_json_root(source);
+    const json_t *version = json_object_get(json_object_get(document, "nestlab"), "document");
+
+    /* First: another version is allowed another shape. */
+    if (json_is_number(version) && json_number_value(version) != NL_DOCUMENT_VERSION)
+        return nl_fail(err, NL_EXIT_REQUEST, "%s: document version %g; this nestlab reads %d",
+                       source->name, json_number_value(version), NL_DOCUMENT_VERSION);
+    return match(document, &whole, &root, err);
+}
+
+int nl_document_layer_names(const json_t *document, const struct nl_json_source *source,
+                            struct nl_error **err)
+{
+    struct nl_json_place root = nl_json_root(source);
+    struct nl_json_place layers = nl_json_key(&root, "layers");
     size_t i;
     json_t *one;
 
@@ -464,19 +477,4 @@ static int check_layer_names(const json_t *document, const struct nl_json_place 
             return nl_fail_at(err, &index, "must be %zu", i);
     }
     return 0;
-}
-
-int nl_document_shape(const json_t *document, const struct nl_json_source *source,
-                      struct nl_error **err)
-{
-    struct nl_json_place root = nl_json_root(source);
-    const json_t *version = json_object_get(json_object_get(document, "nestlab"), "document");
-
-    /* First: another version is allowed another shape. */
-    if (json_is_number(version) && json_number_value(version) != NL_DOCUMENT_VERSION)
-        return nl_fail(err, NL_EXIT_REQUEST, "%s: document version %g; this nestlab reads %d",
-                       source->name, json_number_value(version), NL_DOCUMENT_VERSION);
-    if (match(document, &whole, &root, err) < 0)
-        return -1;
-    return check_layer_names(document, &root, err);
 }

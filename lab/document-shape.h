@@ -11,4 +11,9 @@
 int nl_document_shape(const json_t *document, const struct nl_json_source *source,
                       struct nl_error **err);
 
+/* Of what has the shape: are its layers L0, L1, ... in this order, as figures and messages take for
+   granted? A schema cannot say that. Errors likewise. */
+int nl_document_layer_names(const json_t *document, const struct nl_json_source *source,
+                            struct nl_error **err);
+
 #endif

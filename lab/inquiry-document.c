@@ -178,7 +178,8 @@ void nl_inquiry_document_text(struct nl_inquiry *inquiry, const char *name, cons
         nl_inquiry_not_read(inquiry, name, "is no document: it is not JSON to its end", true);
         return;
     }
-    if (nl_document_shape(document, &source, &err) < 0) {
+    if (nl_document_shape(document, &source, &err) < 0 ||
+        nl_document_layer_names(document, &source, &err) < 0) {
         nl_inquiry_not_read(inquiry, name, nl_error_message(err), true);
         return;
     }
