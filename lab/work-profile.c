@@ -54,12 +54,14 @@ static int resolve(struct nl_stack *stack, const struct nl_meter_place *places, 
 
         for (k = i; k < n && k - i < ADDRESSES && places[k].layer == layer;)
             k++;
+        if (layer < stack->n_layers) {
+            if (ask_names(&stack->layers[layer], &places[i], k - i, names, err) < 0)
+                return -1;
+            continue;
+        }
         /* A tiny guest of the innermost layer: it has no kernel. */
-        for (size_t j = i; j < k && layer >= stack->n_layers; j++)
+        for (size_t j = i; j < k; j++)
             json_array_append_new(names, json_null());
-        if (layer < stack->n_layers &&
-            ask_names(&stack->layers[layer], &places[i], k - i, names, err) < 0)
-            return -1;
     }
     return 0;
 }
