@@ -4,8 +4,10 @@
 #include "cleanup.h"
 #include "dig.h"
 #include "report-text.h"
+#include "report-words.h"
 #include "table.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -14,20 +16,12 @@
 static void per_operation_cell(struct nl_table *table, const json_t *benchmark, const char *layer,
                                const char *key)
 {
-    double operations = nl_dig_number(benchmark, "operations", 0);
-    size_t i;
-    json_t *exits;
+    double n = nl_exits_per_operation(benchmark, layer, key);
 
-    json_array_foreach(json_object_get(benchmark, "exits"), i, exits)
-    {
-        double n = nl_dig_number(exits, key, -1) / operations;
-
-        if (!nl_dig_is(exits, "layer", layer) || n < 0)
-            continue;
+    if (isnan(n))
+        nl_table_cell(table, "%s", "");
+    else
         nl_table_cell(table, "%.*f", n < 100 ? 2 : 0, n);
-        return;
-    }
-    nl_table_cell(table, "%s", "");
 }
 
 static void row(struct nl_table *table, const json_t *layers, size_t at, const json_t *benchmark,
@@ -65,12 +59,6 @@ static struct nl_table *heading(size_t n)
     return table;
 }
 
-static bool has_exits(const json_t *benchmark)
-{
-    return json_array_size(json_object_get(benchmark, "exits")) > 0 &&
-           nl_dig_number(benchmark, "operations", 0) > 0;
-}
-
 /* The benchmark NAME at every layer that has counted exits for it. */
 static void rows_of(struct nl_table *table, const json_t *layers, const char *name, size_t n)
 {
@@ -80,7 +68,7 @@ static void rows_of(struct nl_table *table, const json_t *layers, const char *na
 
         json_array_foreach(json_object_get(json_array_get(layers, l), "benchmarks"), i, benchmark)
         {
-            if (nl_dig_is(benchmark, "name", name) && has_exits(benchmark))
+            if (nl_dig_is(benchmark, "name", name) && nl_exits_counted(benchmark))
                 row(table, layers, l, benchmark, n);
         }
     }
@@ -102,7 +90,8 @@ void nl_text_exits(const struct nl_text *to, const json_t *document)
         {
             const char *name = nl_dig_string(benchmark, "name", NULL);
 
-            if (l >= n || n < 2 || !name || !has_exits(benchmark) || json_object_get(seen, name))
+            if (l >= n || n < 2 || !name || !nl_exits_counted(benchmark) ||
+                json_object_get(seen, name))
                 continue;
             json_object_set_new(seen, name, json_true());
             if (!table)

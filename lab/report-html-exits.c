@@ -5,19 +5,14 @@
 #include "cleanup.h"
 #include "dig.h"
 #include "report-html.h"
+#include "report-words.h"
 
-#include <string.h>
+#include <math.h>
 
 #define ROWS_MAX 200
 
 /* Of inner layers there is more in the document than a table takes. */
 #define LAYERS_MAX 4
-
-static bool has_exits(const json_t *benchmark)
-{
-    return json_array_size(json_object_get(benchmark, "exits")) > 0 &&
-           nl_dig_number(benchmark, "operations", 0) > 0;
-}
 
 bool nl_page_has_exits(const json_t *document)
 {
@@ -30,7 +25,7 @@ bool nl_page_has_exits(const json_t *document)
     {
         json_array_foreach(json_object_get(layer, "benchmarks"), i, benchmark)
         {
-            if (has_exits(benchmark))
+            if (nl_exits_counted(benchmark))
                 return true;
         }
     }
@@ -47,20 +42,12 @@ static size_t shown_layers(const json_t *document)
 static void per_operation(struct nl_html *html, const json_t *benchmark, const char *layer,
                           const char *key)
 {
-    double operations = nl_dig_number(benchmark, "operations", 0);
-    size_t i;
-    json_t *exits;
+    double n = nl_exits_per_operation(benchmark, layer, key);
 
-    json_array_foreach(json_object_get(benchmark, "exits"), i, exits)
-    {
-        double n = nl_dig_number(exits, key, -1) / operations;
-
-        if (!nl_dig_is(exits, "layer", layer) || !(n >= 0))
-            continue;
+    if (isnan(n))
+        nl_html_cell(html, NULL, "%s", "");
+    else
         nl_html_cell(html, "number", "%.*f", n < 100 ? 2 : 0, n);
-        return;
-    }
-    nl_html_cell(html, NULL, "%s", "");
 }
 
 static void write_row(const struct nl_page *page, size_t at, const json_t *benchmark, bool first)
@@ -96,7 +83,7 @@ static size_t write_rows(const struct nl_page *page, size_t from, const char *na
 
         json_array_foreach(list, i, benchmark)
         {
-            if (!nl_dig_is(benchmark, "name", name) || !has_exits(benchmark))
+            if (!nl_dig_is(benchmark, "name", name) || !nl_exits_counted(benchmark))
                 continue;
             write_row(page, l, benchmark, rows++ == 0);
             break;
@@ -146,7 +133,8 @@ void nl_page_exits(const struct nl_page *page)
         {
             const char *name = nl_dig_string(benchmark, "name", NULL);
 
-            if (!name || !has_exits(benchmark) || json_object_get(seen, name) || rows >= ROWS_MAX)
+            if (!name || !nl_exits_counted(benchmark) || json_object_get(seen, name) ||
+                rows >= ROWS_MAX)
                 continue;
             json_object_set_new(seen, name, json_true());
             rows += write_rows(page, l, name);

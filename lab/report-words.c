@@ -4,6 +4,7 @@
 #include "report-words.h"
 #include "dig.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -138,6 +139,28 @@ size_t nl_metered_layers(const json_t *document)
         }
     }
     return most;
+}
+
+bool nl_exits_counted(const json_t *benchmark)
+{
+    return json_array_size(json_object_get(benchmark, "exits")) > 0 &&
+           nl_dig_number(benchmark, "operations", 0) > 0;
+}
+
+double nl_exits_per_operation(const json_t *benchmark, const char *layer, const char *key)
+{
+    double operations = nl_dig_number(benchmark, "operations", 0);
+    size_t i;
+    json_t *exits;
+
+    json_array_foreach(json_object_get(benchmark, "exits"), i, exits)
+    {
+        double n = nl_dig_number(exits, key, -1) / operations;
+
+        if (nl_dig_is(exits, "layer", layer) && n >= 0)
+            return n;
+    }
+    return NAN;
 }
 
 json_int_t nl_exits_reached(const json_t *metered, size_t of, size_t reached)

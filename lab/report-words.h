@@ -5,6 +5,7 @@
 #define NL_REPORT_WORDS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* "PASSED", "NOT JUDGED", ... for the document's verdict. */
@@ -30,14 +31,19 @@ size_t nl_checks_count(const json_t *checks, const char *verdict);
 /* The command whose verdict CHECK is, borrowed, or NULL. */
 const json_t *nl_check_command(const json_t *document, const json_t *check);
 
-/* How often an exit of layer OF reached layer REACHED in one operation of a metered benchmark. */
 /* Whom FINDING is about: "L2", or "L2 (told by L1)" where another layer's evidence shows it. */
 char *nl_finding_layer(const json_t *finding);
 
-/* How many layers DOCUMENT's meter saw: those of the stack, and the tiny guests of its innermost.
- */
+/* How many layers DOCUMENT's meter saw: the stack's, and tiny guests of its innermost. */
 size_t nl_metered_layers(const json_t *document);
 
+/* Were exits counted for BENCHMARK? */
+bool nl_exits_counted(const json_t *benchmark);
+
+/* Those of KEY ("exits", "nested_run", ...) of LAYER for one operation; NAN: not known. */
+double nl_exits_per_operation(const json_t *benchmark, const char *layer, const char *key);
+
+/* How often an exit of layer OF reached layer REACHED in one operation of a metered benchmark. */
 json_int_t nl_exits_reached(const json_t *metered, size_t of, size_t reached);
 
 #endif
