@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define PAGE 4096UL
 #define LINE 64UL
 #define STREAM (16UL << 20)
 #define CHUNK (1UL << 20)
@@ -90,14 +89,14 @@ static void shuffle(unsigned *order, unsigned count, uint64_t *seed)
 }
 
 #define CHASE_PAGES 4096U /* 16 MiB */
-#define PAGE_LINES (unsigned)(PAGE / LINE)
+#define PAGE_LINES (unsigned)(AGENT_PAGE / LINE)
 
 /* A ring through all lines of all pages, at random but page by page: one TLB miss in 64 steps, so
    that the cache misses are what counts. */
 static int prepare_latency(struct bench *bench)
 {
     static unsigned pages[CHASE_PAGES], lines[PAGE_LINES];
-    struct node *ring = agent_bench_map(bench, CHASE_PAGES * PAGE);
+    struct node *ring = agent_bench_map(bench, CHASE_PAGES * AGENT_PAGE);
     uint64_t seed = 1;
     struct node *last;
 
@@ -125,7 +124,7 @@ static int prepare_latency(struct bench *bench)
 static int prepare_walk(struct bench *bench)
 {
     static unsigned pages[WALK_PAGES];
-    char *area = agent_bench_map(bench, WALK_PAGES * PAGE);
+    char *area = agent_bench_map(bench, WALK_PAGES * AGENT_PAGE);
     uint64_t seed = 2;
     struct node *last = NULL;
 
@@ -133,7 +132,7 @@ static int prepare_walk(struct bench *bench)
         return -1;
     shuffle(pages, WALK_PAGES, &seed);
     for (unsigned i = 0; i < WALK_PAGES; i++) {
-        struct node *node = (void *)(area + pages[i] * PAGE + i % PAGE_LINES * LINE);
+        struct node *node = (void *)(area + pages[i] * AGENT_PAGE + i % PAGE_LINES * LINE);
 
         if (last)
             last->next = node;

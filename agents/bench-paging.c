@@ -12,30 +12,29 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE 4096UL
 #define FAULT_PAGES 2048UL /* 8 MiB */
 #define MOVE_PAGES 64UL
 
 static void touch(volatile char *memory, unsigned long pages)
 {
     for (unsigned long i = 0; i < pages; i++)
-        memory[i * PAGE] = 1;
+        memory[i * AGENT_PAGE] = 1;
 }
 
 static int prepare_touch(struct bench *bench)
 {
-    bench->state = agent_bench_map(bench, FAULT_PAGES * PAGE);
+    bench->state = agent_bench_map(bench, FAULT_PAGES * AGENT_PAGE);
     return bench->state ? 0 : -1;
 }
 
-static int forget_pages(struct bench *bench, unsigned long n)
+int agent_bench_forget_pages(struct bench *bench, unsigned long n)
 {
-    if (madvise(bench->state, n * PAGE, MADV_DONTNEED))
+    if (madvise(bench->state, n * AGENT_PAGE, MADV_DONTNEED))
         return agent_bench_fail(bench, "madvise");
     return 0;
 }
 
-static int touch_pages(struct bench *bench, unsigned long n)
+int agent_bench_touch_pages(struct bench *bench, unsigned long n)
 {
     touch(bench->state, n);
     return 0;
@@ -48,14 +47,14 @@ static int prepare_cow(struct bench *bench)
     int fd = memfd_create("nestlab-bench", MFD_CLOEXEC);
     void *shared;
 
-    if (fd < 0 || ftruncate(fd, FAULT_PAGES * PAGE))
+    if (fd < 0 || ftruncate(fd, FAULT_PAGES * AGENT_PAGE))
         return agent_bench_fail(bench, "memfd");
-    shared = mmap(NULL, FAULT_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    shared = mmap(NULL, FAULT_PAGES * AGENT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (shared == MAP_FAILED)
         return agent_bench_fail(bench, "mmap");
     touch(shared, FAULT_PAGES);
-    munmap(shared, FAULT_PAGES * PAGE);
-    bench->state = mmap(NULL, FAULT_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    munmap(shared, FAULT_PAGES * AGENT_PAGE);
+    bench->state = mmap(NULL, FAULT_PAGES * AGENT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
     close(fd);
     return bench->state == MAP_FAILED ? agent_bench_fail(bench, "mmap") : 0;
 }
@@ -64,22 +63,23 @@ static int share_pages(struct bench *bench, unsigned long n)
 {
     const volatile char *memory = bench->state;
 
-    if (forget_pages(bench, n))
+    if (agent_bench_forget_pages(bench, n))
         return -1;
     for (unsigned long i = 0; i < n; i++)
-        (void)memory[i * PAGE];
+        (void)memory[i * AGENT_PAGE];
     return 0;
 }
 
 static int map_and_unmap(struct bench *bench, unsigned long n)
 {
     for (unsigned long i = 0; i < n; i++) {
-        char *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *memory =
+            mmap(NULL, AGENT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         if (memory == MAP_FAILED)
             return agent_bench_fail(bench, "mmap");
         touch(memory, 1);
-        munmap(memory, PAGE);
+        munmap(memory, AGENT_PAGE);
     }
     return 0;
 }
@@ -91,12 +91,12 @@ struct moving {
 static int prepare_move(struct bench *bench)
 {
     static struct moving state;
-    char *area = agent_bench_map(bench, 2 * MOVE_PAGES * PAGE);
+    char *area = agent_bench_map(bench, 2 * MOVE_PAGES * AGENT_PAGE);
 
     if (!area)
         return -1;
     touch(area, MOVE_PAGES);
-    state = (struct moving){.from = area, .to = area + MOVE_PAGES * PAGE};
+    state = (struct moving){.from = area, .to = area + MOVE_PAGES * AGENT_PAGE};
     bench->state = &state;
     return 0;
 }
@@ -106,7 +106,7 @@ static int move_pages(struct bench *bench, unsigned long n)
     struct moving *state = bench->state;
 
     for (unsigned long i = 0; i < n; i++) {
-        char *there = mremap(state->from, MOVE_PAGES * PAGE, MOVE_PAGES * PAGE,
+        char *there = mremap(state->from, MOVE_PAGES * AGENT_PAGE, MOVE_PAGES * AGENT_PAGE,
                              MREMAP_MAYMOVE | MREMAP_FIXED, state->to);
 
         if (there == MAP_FAILED)
@@ -119,17 +119,17 @@ static int move_pages(struct bench *bench, unsigned long n)
 
 static int prepare_protect(struct bench *bench)
 {
-    bench->state = agent_bench_map(bench, PAGE);
+    bench->state = agent_bench_map(bench, AGENT_PAGE);
     return bench->state ? 0 : -1;
 }
 
 static int protect(struct bench *bench, unsigned long n)
 {
     for (unsigned long i = 0; i < n; i++) {
-        if (mprotect(bench->state, PAGE, PROT_READ | PROT_WRITE))
+        if (mprotect(bench->state, AGENT_PAGE, PROT_READ | PROT_WRITE))
             return agent_bench_fail(bench, "mprotect");
         touch(bench->state, 1);
-        if (mprotect(bench->state, PAGE, PROT_READ))
+        if (mprotect(bench->state, AGENT_PAGE, PROT_READ))
             return agent_bench_fail(bench, "mprotect");
     }
     return 0;
@@ -144,8 +144,8 @@ const struct benchmark agent_bench_paging[] = {
         .repeats = 0.02,
         .max_batch = FAULT_PAGES,
         .prepare = prepare_touch,
-        .reset = forget_pages,
-        .operation = touch_pages,
+        .reset = agent_bench_forget_pages,
+        .operation = agent_bench_touch_pages,
     },
     {
         .name = "cow-fault",
@@ -156,7 +156,7 @@ const struct benchmark agent_bench_paging[] = {
         .max_batch = FAULT_PAGES,
         .prepare = prepare_cow,
         .reset = share_pages,
-        .operation = touch_pages,
+        .operation = agent_bench_touch_pages,
     },
     {
         .name = "mmap-munmap",

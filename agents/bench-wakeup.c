@@ -60,7 +60,6 @@ static int arm_timer(struct bench *bench, unsigned long n)
     return 0;
 }
 
-#define PAGE 4096UL
 #define INTERRUPT_PAGES 1024UL
 
 /* What user space has that makes its own kernel send itself an interrupt: an event of perf that
@@ -81,27 +80,11 @@ static int prepare_self_ipi(struct bench *bench)
 
     if (fd < 0)
         return agent_bench_skip(bench, "the kernel refuses an event of perf: %s", strerror(errno));
-    if (mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
+    if (mmap(NULL, 2 * AGENT_PAGE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
         return agent_bench_skip(bench, "the kernel gives an event of perf no buffer: %s",
                                 strerror(errno));
-    bench->state = agent_bench_map(bench, INTERRUPT_PAGES * PAGE);
+    bench->state = agent_bench_map(bench, INTERRUPT_PAGES * AGENT_PAGE);
     return bench->state ? 0 : -1;
-}
-
-static int forget_pages(struct bench *bench, unsigned long n)
-{
-    if (madvise(bench->state, n * PAGE, MADV_DONTNEED))
-        return agent_bench_fail(bench, "madvise");
-    return 0;
-}
-
-static int interrupt_self(struct bench *bench, unsigned long n)
-{
-    volatile char *memory = bench->state;
-
-    for (unsigned long i = 0; i < n; i++)
-        memory[i * PAGE] = 1;
-    return 0;
 }
 
 /* A thread on the other vCPU. */
@@ -236,8 +219,8 @@ const struct benchmark agent_bench_wakeup[] = {
         .version = 1,
         .max_batch = INTERRUPT_PAGES,
         .prepare = prepare_self_ipi,
-        .reset = forget_pages,
-        .operation = interrupt_self,
+        .reset = agent_bench_forget_pages,
+        .operation = agent_bench_touch_pages,
     },
     {
         .name = "ipi",

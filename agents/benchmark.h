@@ -83,8 +83,16 @@ pid_t agent_bench_fork(struct bench *bench);
 /* Pin the calling thread; -1 with errno. */
 int agent_bench_pin(int cpu);
 
-/* Private anonymous memory in 4 KiB pages (no huge ones), or NULL with bench's reason set. */
+#define AGENT_PAGE 4096UL
+
+/* Private anonymous memory in pages of that size (no huge ones), or NULL with bench's reason set.
+ */
 void *agent_bench_map(struct bench *bench, size_t size);
+
+/* reset() and operation() of benchmarks whose state is such memory: N pages at its start are given
+   back, and touched for the first time. */
+int agent_bench_forget_pages(struct bench *bench, unsigned long n);
+int agent_bench_touch_pages(struct bench *bench, unsigned long n);
 
 /* A small generator (xorshift64*), so that a random order is the same at every layer. */
 uint64_t agent_bench_random(uint64_t *state);

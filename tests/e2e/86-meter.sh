@@ -21,6 +21,8 @@ expect_json metered '.layers[2].metered[] | select(.name == "cpuid") | .vmruns[0
     "at L2 L1 handles it, with exits of its own"
 expect_json metered '[.layers[].metered[] | .undisturbed > 0 and .undisturbed <= .operations and
     (.samples | length) == .operations and .operations == 101] | all' "disturbed operations are told apart"
+expect_json metered '[.layers[].facts.command_line | test(" slub_max_order=0 ")] | all' \
+    "where an object lies in its slab costs nothing"
 expect_text "$work/metered.txt" "VMRUN by L0"
 
 run refused --l0 local --meter scenarios/nested-boot.json
