@@ -67,6 +67,7 @@ static void print_one(const json_t *one, bool dry_run)
     const char *did = dry_run ? "would remove" : "removed";
     double mib = nl_dig_number(one, "bytes", 0) / (1024 * 1024);
     long long processes = (long long)nl_dig_number(one, "processes", 0);
+    long long locks = (long long)nl_dig_number(one, "locks", 0);
     const char *image = nl_dig_string(one, "image", NULL);
     cleanup_free char *what = nl_choose_text(one, "what", "?");
 
@@ -74,8 +75,9 @@ static void print_one(const json_t *one, bool dry_run)
         printf("%s image %.12s (%s): unused for %.0f days, %.1f MiB\n", did, image, what,
                nl_dig_number(one, "unused_days", 0), mib);
     else
-        printf("%s %s: %lld QEMU process%s, %.1f MiB\n", did, nl_dig_string(one, "id", "?"),
-               processes, processes == 1 ? "" : "es", mib);
+        printf("%s %s: %lld QEMU process%s, %lld lock file%s, %.1f MiB\n", did,
+               nl_dig_string(one, "id", "?"), processes, processes == 1 ? "" : "es", locks,
+               locks == 1 ? "" : "s", mib);
 }
 
 static void print_removed(const json_t *removed, bool dry_run)
@@ -146,8 +148,9 @@ int nl_cmd_gc(int argc, char **argv)
     static const struct argp argp = {
         .options = options,
         .parser = parse_option,
-        .doc = "Remove what killed runs left behind: their run folders, and the QEMU processes "
-               "that libvirt started for them; and what interrupted builds left in the store. "
+        .doc = "Remove what killed runs left behind: their run folders, the QEMU processes "
+               "that libvirt started for them, and the lock files of its streams; and what "
+               "interrupted builds left in the store. "
                "Runs and builds that somebody owns are not touched, nor images that a run uses.\v"
                "`nestlab run` does the first by itself before it starts.",
     };

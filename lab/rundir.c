@@ -3,7 +3,9 @@
  */
 #include "rundir.h"
 #include "deadline.h"
+#include "dig.h"
 #include "rundir-guests.h"
+#include "rundir-locks.h"
 #include "runs.h"
 
 #include <ctype.h>
@@ -292,6 +294,17 @@ static int take_abandoned(struct nl_runs *runs, const char *id, bool *alive)
     return fd;
 }
 
+/* The owner of the folder FD is dead; its number is in the folder. */
+static int collect_locks(int fd, bool dry_run)
+{
+    cleanup_json json_t *state = read_state(fd);
+    json_int_t owner = nl_dig_integer(state, "pid", 0);
+
+    return owner > 0 && owner <= INT32_MAX
+               ? nl_rundir_locks(NL_RUNDIR_LOCKS, (pid_t)owner, !dry_run)
+               : 0;
+}
+
 /* One folder. OUTCOME (may be NULL) is appended to. */
 static int collect_folder(struct nl_runs *runs, const char *id, bool dry_run, json_t *outcome,
                           bool *alive, struct nl_error **err)
@@ -299,11 +312,12 @@ static int collect_folder(struct nl_runs *runs, const char *id, bool dry_run, js
     cleanup_close int fd = take_abandoned(runs, id, alive);
     cleanup_free char *path = NULL;
     long long bytes = 0;
-    int processes = 0;
+    int processes = 0, locks;
     int rc = 0;
 
     if (fd < 0)
         return 0;
+    locks = collect_locks(fd, dry_run);
     if (asprintf(&path, "%s/%s", runs->path, id) < 0) {
         path = NULL;
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
@@ -316,8 +330,9 @@ static int collect_folder(struct nl_runs *runs, const char *id, bool dry_run, js
         rc = empty_folder(path, &processes, &bytes, err);
     }
     if (rc == 0)
-        json_array_append_new(outcome, json_pack("{s:s, s:i, s:I}", "id", id, "processes",
-                                                 processes, "bytes", (json_int_t)bytes));
+        json_array_append_new(outcome,
+                              json_pack("{s:s, s:i, s:i, s:I}", "id", id, "processes", processes,
+                                        "locks", locks, "bytes", (json_int_t)bytes));
     return rc;
 }
 

@@ -11,9 +11,10 @@
  * The owner holds a flock() on the folder itself for as long as it lives, on a descriptor that
  * programs it starts do not inherit. The folder, not a file in it: so there is no moment at which
  * it exists and cannot be locked. A folder that nobody has locked was left behind: its QEMU
- * processes (those that libvirt started and whose command line names this very folder) are ended
- * and the folder is removed. Nothing else in RUNS is touched, and RUNS itself is only used when it
- * is ours: a mark in it says so, since $NESTLAB_RUNS may name anything.
+ * processes (those that libvirt started and whose command line names this very folder) are ended,
+ * lock files that its owner's libvirt left are removed (rundir-locks.h), and so is the folder.
+ * Nothing else in RUNS is touched, and RUNS itself is only used when it is ours: a mark in it says
+ * so, since $NESTLAB_RUNS may name anything.
  */
 #ifndef NL_RUNDIR_H
 #define NL_RUNDIR_H
@@ -52,8 +53,8 @@ int nl_rundir_list(json_t **runs, struct nl_error **err);
 bool nl_rundir_alive(const char *id);
 
 /* Remove every folder that was left behind. REMOVED (may be NULL): [{"id", "processes": N,
-   "bytes": N}]. DRY_RUN only reports. Goes on after a folder that cannot be removed, and then fails
-   with the first error. */
+   "locks": N, "bytes": N}]. DRY_RUN only reports. Goes on after a folder that cannot be removed,
+   and then fails with the first error. */
 int nl_rundir_collect(bool dry_run, json_t **removed, struct nl_error **err);
 
 /* As nl_rundir_collect(false, ...), for one id: after its owner died. Not finding it is success;
