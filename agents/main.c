@@ -3,6 +3,7 @@
  */
 #include "bench.h"
 #include "cmdline.h"
+#include "exit-reasons.h"
 #include "facts.h"
 #include "init.h"
 #include "kvm.h"
@@ -118,6 +119,7 @@ static int serve_stdio(const struct options *options)
     dup2(null, 0);
     dup2(2, 1);
     agent_serve(&stream, &context);
+    agent_exit_reasons_forget();
     json_decref(context.services);
     return 0;
 }

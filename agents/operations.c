@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "dispatch.h"
 #include "exec.h"
+#include "exit-reasons.h"
 #include "facts.h"
 #include "fault.h"
 #include "files.h"
@@ -152,6 +153,22 @@ static int op_ping(struct agent_context *context, const json_t *request, json_t 
     return 0;
 }
 
+static int op_exit_reasons(struct agent_context *context, const json_t *request, json_t **result,
+                           struct agent_error *error)
+{
+    const json_t *count = json_object_get(request, "count");
+    const char *uuid = json_string_value(json_object_get(request, "uuid"));
+
+    if (!json_is_boolean(count))
+        return agent_fail(error, NULL, "\"count\" is not true or false");
+    if (json_is_false(count) && !uuid)
+        return agent_fail(error, "the domain's, as libvirt has it", "\"uuid\" is not a string");
+    if (json_is_false(count))
+        return agent_exit_reasons_end(uuid, result, error);
+    *result = json_object();
+    return agent_exit_reasons_begin(context->in_guest, error);
+}
+
 static int op_symbols(struct agent_context *context, const json_t *request, json_t **result,
                       struct agent_error *error)
 {
@@ -198,6 +215,7 @@ const struct agent_operation agent_operations[] = {
     {.name = "get", .run = op_get, .apart = true},
     {.name = "heartbeat", .run = op_heartbeat},
     {.name = "ping", .run = op_ping, .at_once = true},
+    {.name = "exit-reasons", .run = op_exit_reasons},
     {.name = "symbols", .run = op_symbols, .apart = true},
     {.name = "poweroff", .run = op_poweroff},
     {.name = "fault", .run = op_fault, .apart = true},

@@ -48,6 +48,10 @@
  *   heartbeat  {"interval_s": N | 0} -> {}
  *   ping       {} -> {"uptime_s": 4.1, "busy": "bench" | null, "busy_s": 12.3,
  *              "services": {...}}    "busy": the request under way, and for how long
+ *   exit-reasons  {"count": true} -> {}    count the VM exits of this layer's guests
+ *              {"count": false, "uuid": the guest's} -> {"exits": [{"isa": "svm", "code": 114,
+ *              "reason": "cpuid", "times": N}], "inside": [...] | null}   stop; "inside": those of
+ *              "exits" that the guest's own guests caused
  *   symbols    {"addresses": ["0xffffffff81000010", ...]} -> {"symbols": [["start_kernel", 16],
  *              ["vmx_handle_exit [kvm_intel]", 4], null, ...]}   functions of this kernel, and how
  *              far behind their start; as many as a line takes

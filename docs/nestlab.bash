@@ -4,8 +4,8 @@
 # the names L0 to L3 and no ids. tests/docs-check compares the options with what --help prints.
 
 _nestlab_commands="run up list shell console down doctor profile gc build validate report compare history diagnose"
-_nestlab_scenario_options="--l0 --depth --timeout --no-benchmarks --meter --kernel --modules
-    --kernel-arg --deb --qemu --machine --cpu --memory --vcpus"
+_nestlab_scenario_options="--l0 --depth --timeout --no-benchmarks --meter --exit-reasons --kernel
+    --modules --kernel-arg --deb --qemu --machine --cpu --memory --vcpus"
 _nestlab_common_options="--help --usage"
 
 declare -gA _nestlab_options=(

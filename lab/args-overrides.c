@@ -15,6 +15,7 @@ enum {
     KEY_TIMEOUT,
     KEY_NO_BENCHMARKS,
     KEY_METER,
+    KEY_EXIT_REASONS,
     KEY_ASSIGNMENT, /* the first of the options about one layer; the rest follow */
 };
 
@@ -33,6 +34,8 @@ static const struct argp_option options[] = {
     {"no-benchmarks", KEY_NO_BENCHMARKS, NULL, 0, "Checks and commands only", 0},
     {"meter", KEY_METER, "NAME,...", OPTION_ARG_OPTIONAL,
      "Count, with an emulated L0, what operations of benchmarks cost in instructions by layer", 0},
+    {"exit-reasons", KEY_EXIT_REASONS, NULL, 0,
+     "Count VM exits of benchmarks by reason, too, with the tracepoints of the layers' kernels", 0},
     {NULL, 0, NULL, 0, "What is tested at a layer (LN is L0, L1, ... or innermost):", 1},
     {"kernel", KEY_ASSIGNMENT, "LN=PATH", 0, "A kernel of your own: a bzImage or a .deb", 1},
     {"modules", KEY_ASSIGNMENT + 1, "LN=FOLDER", 0, "The modules of that bzImage", 1},
@@ -111,6 +114,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_METER:
         args->overrides.meter = arg ? arg : "";
+        return 0;
+    case KEY_EXIT_REASONS:
+        args->overrides.exit_reasons = true;
         return 0;
     default:
         if (key < KEY_ASSIGNMENT || key >= KEY_ASSIGNMENT + (int)N_ASSIGNMENTS)

@@ -109,11 +109,38 @@ static const struct shape benchmark_exit_members[] = {
 };
 static const struct shape benchmark_exit = {NULL, OBJECT, benchmark_exit_members, NULL, NULL};
 
+static const struct shape exit_reason_members[] = {
+    {"reason", STRING | NEEDED, NULL, NULL, NULL},
+    {"times", NUMBER | NEEDED, NULL, NULL, NULL},
+    {0},
+};
+static const struct shape exit_reason = {NULL, OBJECT, exit_reason_members, NULL, NULL};
+
+static const struct shape exit_count_members[] = {
+    {"layer", STRING | NEEDED, NULL, NULL, NULL},
+    {"inside", BOOLEAN | NEEDED, NULL, NULL, NULL},
+    {"reasons", ARRAY | NEEDED, NULL, &exit_reason, NULL},
+    {0},
+};
+static const struct shape exit_count = {NULL, OBJECT, exit_count_members, NULL, NULL};
+
+static const struct shape exit_reasons_members[] = {
+    {"operations", NUMBER | NEEDED, NULL, NULL, NULL},
+    {"skipped", STRING | NONE | NEEDED, NULL, NULL, NULL},
+    {"counts", ARRAY | NEEDED, NULL, &exit_count, NULL},
+    {0},
+};
+
 static const struct shape benchmark_members[] = {
-    {"name", STRING | NEEDED, NULL, NULL, NULL},      {"unit", STRING | NEEDED, NULL, NULL, NULL},
-    {"samples", ARRAY | NEEDED, NULL, &number, NULL}, {"skipped", STRING | NONE, NULL, NULL, NULL},
-    {"operations", NUMBER, NULL, NULL, NULL},         {"extra_exits", NUMBER, NULL, NULL, NULL},
-    {"exits", ARRAY, NULL, &benchmark_exit, NULL},    {0},
+    {"name", STRING | NEEDED, NULL, NULL, NULL},
+    {"unit", STRING | NEEDED, NULL, NULL, NULL},
+    {"samples", ARRAY | NEEDED, NULL, &number, NULL},
+    {"skipped", STRING | NONE, NULL, NULL, NULL},
+    {"operations", NUMBER, NULL, NULL, NULL},
+    {"extra_exits", NUMBER, NULL, NULL, NULL},
+    {"exits", ARRAY, NULL, &benchmark_exit, NULL},
+    {"exit_reasons", OBJECT, exit_reasons_members, NULL, NULL},
+    {0},
 };
 static const struct shape benchmark = {NULL, OBJECT, benchmark_members, NULL, NULL};
 

@@ -1,8 +1,10 @@
 /*
- * report-exits.c - VM exits per operation in the text report: KVM's counters around each benchmark.
+ * report-exits.c - VM exits per operation in the text report: KVM's counters around each benchmark,
+ * and its tracepoints.
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "report-reasons.h"
 #include "report-text.h"
 #include "report-words.h"
 #include "table.h"
@@ -59,49 +61,57 @@ static struct nl_table *heading(size_t n)
     return table;
 }
 
-/* The benchmark NAME at every layer that has counted exits for it. */
-static void rows_of(struct nl_table *table, const json_t *layers, const char *name, size_t n)
-{
-    for (size_t l = 0; l < n; l++) {
-        size_t i;
-        json_t *benchmark;
+struct rows {
+    struct nl_table *table; /* NULL: nothing yet */
+    size_t n;               /* layers that are shown */
+};
 
-        json_array_foreach(json_object_get(json_array_get(layers, l), "benchmarks"), i, benchmark)
-        {
-            if (nl_dig_is(benchmark, "name", name) && nl_exits_counted(benchmark))
-                row(table, layers, l, benchmark, n);
-        }
-    }
+static void add_row(const json_t *document, size_t at, const json_t *benchmark, void *data)
+{
+    struct rows *rows = data;
+
+    if (at >= rows->n || rows->n < 2 || !nl_exits_counted(benchmark))
+        return;
+    if (!rows->table)
+        rows->table = heading(rows->n);
+    row(rows->table, json_object_get(document, "layers"), at, benchmark, rows->n);
 }
 
 void nl_text_exits(const struct nl_text *to, const json_t *document)
 {
-    const json_t *layers = json_object_get(document, "layers");
-    size_t n = json_array_size(layers);
-    cleanup_json json_t *seen = json_object();
-    struct nl_table *table = NULL;
-    size_t l, i;
-    json_t *layer, *benchmark;
+    size_t n = json_array_size(json_object_get(document, "layers"));
+    struct rows rows = {.n = n > LAYERS_MAX ? LAYERS_MAX : n};
 
-    n = n > LAYERS_MAX ? LAYERS_MAX : n;
-    json_array_foreach(layers, l, layer)
-    {
-        json_array_foreach(json_object_get(layer, "benchmarks"), i, benchmark)
-        {
-            const char *name = nl_dig_string(benchmark, "name", NULL);
-
-            if (l >= n || n < 2 || !name || !nl_exits_counted(benchmark) ||
-                json_object_get(seen, name))
-                continue;
-            json_object_set_new(seen, name, json_true());
-            if (!table)
-                table = heading(n);
-            rows_of(table, layers, name, n);
-        }
-    }
-    if (!table)
+    nl_each_benchmark(document, add_row, &rows);
+    if (!rows.table)
         return;
     nl_text_section(to, "VM exits",
                     "per operation, as KVM counts them; with those of ticks and of asking");
-    nl_table_print(table, to->out, to->dim, to->plain);
+    nl_table_print(rows.table, to->out, to->dim, to->plain);
+}
+
+static void print_line(const struct nl_exit_line *line, void *data)
+{
+    const struct nl_text *to = data;
+    int used;
+
+    if (line->first)
+        fprintf(to->out, "  %.64s at %.16s, %.0f operations\n", line->benchmark, line->at,
+                line->operations);
+    if (line->skipped) {
+        fputs("    not counted: ", to->out);
+        nl_text_wrap(to, line->skipped, 17, 6);
+        return;
+    }
+    used = fprintf(to->out, "    %-6s %6.*f  ", line->way, line->total < 100 ? 2 : 0, line->total);
+    nl_text_wrap(to, line->reasons, used, 19);
+}
+
+void nl_text_exit_reasons(const struct nl_text *to, const json_t *document)
+{
+    if (!nl_exit_reasons_counted(document))
+        return;
+    nl_text_section(to, "VM exits by reason",
+                    "per operation, in a round of its own; L2>L1: of L2, handled by L1");
+    nl_exit_lines(document, print_line, (void *)to);
 }

@@ -1,13 +1,15 @@
 /*
  * report-html-exits.c - VM exits per operation in the report's page: KVM's counters around each
- * benchmark, the witness where there is no meter.
+ * benchmark and its tracepoints, the witness where there is no meter.
  */
 #include "cleanup.h"
 #include "dig.h"
 #include "report-html.h"
+#include "report-reasons.h"
 #include "report-words.h"
 
 #include <math.h>
+#include <string.h>
 
 #define ROWS_MAX 200
 
@@ -70,28 +72,6 @@ static void write_row(const struct nl_page *page, size_t at, const json_t *bench
     nl_html_close(html);
 }
 
-/* The benchmark NAME at every layer from FROM on. */
-static size_t write_rows(const struct nl_page *page, size_t from, const char *name)
-{
-    const json_t *layers = json_object_get(page->document, "layers");
-    size_t n = nl_page_layers(page->document), rows = 0;
-
-    for (size_t l = from; l < n; l++) {
-        const json_t *list = json_object_get(json_array_get(layers, l), "benchmarks");
-        size_t i;
-        json_t *benchmark;
-
-        json_array_foreach(list, i, benchmark)
-        {
-            if (!nl_dig_is(benchmark, "name", name) || !nl_exits_counted(benchmark))
-                continue;
-            write_row(page, l, benchmark, rows++ == 0);
-            break;
-        }
-    }
-    return rows;
-}
-
 static void write_heading(const struct nl_page *page)
 {
     const char *headings[3 + 3 * LAYERS_MAX + 1] = {"Benchmark", "At", ">Operations"};
@@ -112,11 +92,28 @@ static void write_heading(const struct nl_page *page)
     nl_html_table(page->html, "VM exits per operation", headings);
 }
 
+struct rows {
+    const struct nl_page *page;
+    const char *before; /* the benchmark of the last row */
+    size_t n;
+};
+
+static void add_row(const json_t *document, size_t at, const json_t *benchmark, void *data)
+{
+    struct rows *rows = data;
+    const char *name = nl_dig_string(benchmark, "name", "?");
+
+    (void)document;
+    if (!nl_exits_counted(benchmark) || rows->n >= ROWS_MAX)
+        return;
+    write_row(rows->page, at, benchmark, !rows->before || strcmp(rows->before, name) != 0);
+    rows->before = name;
+    rows->n++;
+}
+
 void nl_page_exits(const struct nl_page *page)
 {
-    const json_t *layers = json_object_get(page->document, "layers");
-    cleanup_json json_t *seen = json_object();
-    size_t n = nl_page_layers(page->document), rows = 0;
+    struct rows rows = {.page = page};
 
     nl_html_leaf(
         page->html, "p", "note",
@@ -124,21 +121,50 @@ void nl_page_exits(const struct nl_page *page)
         "and of asking for the figures are among them: an upper bound, near where there "
         "were many operations.");
     write_heading(page);
-    for (size_t l = 0; l < n; l++) {
-        const json_t *list = json_object_get(json_array_get(layers, l), "benchmarks");
-        size_t i;
-        json_t *benchmark;
+    nl_each_benchmark(page->document, add_row, &rows);
+    nl_html_table_end(page->html);
+}
 
-        json_array_foreach(list, i, benchmark)
-        {
-            const char *name = nl_dig_string(benchmark, "name", NULL);
+bool nl_page_has_exit_reasons(const json_t *document)
+{
+    return nl_exit_reasons_counted(document);
+}
 
-            if (!name || !nl_exits_counted(benchmark) || json_object_get(seen, name) ||
-                rows >= ROWS_MAX)
-                continue;
-            json_object_set_new(seen, name, json_true());
-            rows += write_rows(page, l, name);
-        }
+static void write_line(const struct nl_exit_line *line, void *data)
+{
+    struct rows *rows = data;
+    struct nl_html *html = rows->page->html;
+
+    if (rows->n++ >= ROWS_MAX)
+        return;
+    nl_html_open(html, "tr", line->first ? "first" : NULL);
+    nl_html_row_heading(html, line->benchmark);
+    nl_html_cell(html, NULL, "%s", line->at);
+    nl_html_cell(html, "number", "%.0f", line->operations);
+    if (line->skipped) {
+        nl_html_cell(html, NULL, "%s", "");
+        nl_html_cell(html, "number", "%s", "");
+        nl_html_cell(html, NULL, "not counted: %s", line->skipped);
+    } else {
+        nl_html_cell(html, NULL, "%s", line->way);
+        nl_html_cell(html, "number", "%.*f", line->total < 100 ? 2 : 0, line->total);
+        nl_html_cell(html, NULL, "%s", line->reasons);
     }
+    nl_html_close(html);
+}
+
+void nl_page_exit_reasons(const struct nl_page *page)
+{
+    static const char *const headings[] = {"Benchmark", "At",      ">Operations", "Exits",
+                                           ">In all",   "Reasons", NULL};
+    struct rows rows = {.page = page};
+
+    nl_html_leaf(
+        page->html, "p", "note",
+        "Per operation of a benchmark, by the reason that the kernel of the layer below "
+        "gives; counted in a round of its own, in which nothing was timed. L2>L1 are exits "
+        "of L2 that L1 handled. Exits of ticks and of asking are among them.");
+    nl_html_table(page->html, "VM exits by reason", headings);
+    nl_exit_lines(page->document, write_line, &rows);
     nl_html_table_end(page->html);
 }

@@ -24,6 +24,7 @@ static const struct section {
     {"findings", "Findings", nl_page_has_findings, nl_page_findings},
     {"slowdown", "Slowdown", nl_page_has_slowdown, nl_page_slowdown},
     {"exits", "VM exits", nl_page_has_exits, nl_page_exits},
+    {"exit-reasons", "VM exits by reason", nl_page_has_exit_reasons, nl_page_exit_reasons},
     {"meter", "Meter", nl_page_has_meter, nl_page_meter},
     {"profile", "Profile", nl_page_has_profiles, nl_page_profiles},
     {"time", "Time", nl_page_has_time, nl_page_time},

@@ -268,6 +268,7 @@ void nl_report_text(const json_t *document, FILE *out, bool colour)
     nl_text_slowdown(&to, document);
     nl_text_clocks(&to, document);
     nl_text_exits(&to, document);
+    nl_text_exit_reasons(&to, document);
     nl_text_meter(&to, document);
     nl_text_profile(&to, document);
     print_times(&to, document);

@@ -49,6 +49,7 @@ void nl_text_checks(const struct nl_text *to, const json_t *document);
 void nl_text_slowdown(const struct nl_text *to, const json_t *document);
 void nl_text_clocks(const struct nl_text *to, const json_t *document);
 void nl_text_exits(const struct nl_text *to, const json_t *document);
+void nl_text_exit_reasons(const struct nl_text *to, const json_t *document);
 void nl_text_meter(const struct nl_text *to, const json_t *document);
 void nl_text_profile(const struct nl_text *to, const json_t *document);
 

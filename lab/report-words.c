@@ -2,6 +2,7 @@
  * report-words.c - words of reports: see report-words.h.
  */
 #include "report-words.h"
+#include "cleanup.h"
 #include "dig.h"
 
 #include <math.h>
@@ -139,6 +140,47 @@ size_t nl_metered_layers(const json_t *document)
         }
     }
     return most;
+}
+
+/* The benchmark NAME at every layer that has it. */
+static void each_of_name(const json_t *document, const char *name, nl_benchmark_visit *visit,
+                         void *data)
+{
+    const json_t *layers = json_object_get(document, "layers");
+    size_t l, i;
+    json_t *layer, *benchmark;
+
+    json_array_foreach(layers, l, layer)
+    {
+        json_array_foreach(json_object_get(layer, "benchmarks"), i, benchmark)
+        {
+            if (!nl_dig_is(benchmark, "name", name))
+                continue;
+            visit(document, l, benchmark, data);
+            break;
+        }
+    }
+}
+
+void nl_each_benchmark(const json_t *document, nl_benchmark_visit *visit, void *data)
+{
+    const json_t *layers = json_object_get(document, "layers");
+    cleanup_json json_t *seen = json_object();
+    size_t l, i;
+    json_t *layer, *benchmark;
+
+    json_array_foreach(layers, l, layer)
+    {
+        json_array_foreach(json_object_get(layer, "benchmarks"), i, benchmark)
+        {
+            const char *name = nl_dig_string(benchmark, "name", NULL);
+
+            if (!name || json_object_get(seen, name))
+                continue;
+            json_object_set_new(seen, name, json_true());
+            each_of_name(document, name, visit, data);
+        }
+    }
 }
 
 bool nl_exits_counted(const json_t *benchmark)

@@ -123,6 +123,7 @@ static const struct nl_field benchmark_fields[] = {
      .fallback = "5"},
     {"extra_exits", NL_FIELD_INT, FIELD(nl_benchmark_spec, extra_exits), .low = 0, .high = 1000,
      .fallback = "0"},
+    {"exit_reasons", NL_FIELD_BOOL, FIELD(nl_benchmark_spec, exit_reasons), .fallback = "false"},
     {.key = NULL},
 };
 

@@ -64,12 +64,13 @@ struct nl_fault_spec {
 };
 
 struct nl_benchmark_spec {
-    char **names;     /* NULL: none; {"all", NULL}: all */
-    char **layers;    /* NULL: every layer */
-    int samples;      /* per benchmark, after warm-up; at least 10 */
-    double precision; /* of the median: more samples until it is reached; 0: no more */
-    double budget_s;  /* per benchmark and layer */
-    int extra_exits;  /* CPUIDs added to every operation, to test comparisons */
+    char **names;      /* NULL: none; {"all", NULL}: all */
+    char **layers;     /* NULL: every layer */
+    int samples;       /* per benchmark, after warm-up; at least 10 */
+    double precision;  /* of the median: more samples until it is reached; 0: no more */
+    double budget_s;   /* per benchmark and layer */
+    int extra_exits;   /* CPUIDs added to every operation, to test comparisons */
+    bool exit_reasons; /* also count VM exits by reason, in a round of its own */
 };
 
 /* What the meter counts: single operations, in instructions, by layer. Only with an emulated L0. */
@@ -129,6 +130,7 @@ struct nl_overrides {
     char **assignments; /* --kernel L1=PATH and the like as "kernel:L1=PATH"; keys: kernel, modules,
                            kernel-arg, deb, qemu, machine, cpu, memory, vcpus; may be NULL */
     bool no_benchmarks; /* --no-benchmarks */
+    bool exit_reasons;  /* --exit-reasons */
     const char *meter; /* --meter: names with commas between; "": as the scenario's meter says, else
                           what it benchmarks, else all */
     const char *profile_at; /* a layer: only there, with a profile; NULL: as the scenario says */

@@ -11,6 +11,7 @@
 #include "warm.h"
 #include "watch.h"
 #include "work-clocks.h"
+#include "work-reasons.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -161,6 +162,10 @@ static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_err
         return -1;
     after = count_exits(layer);
     json_object_set_new(result, "exits", nl_exits_between(before, after));
+    if (spec->exit_reasons && nl_work_reasons(layer, name, result, err) < 0) {
+        json_decref(result);
+        return -1;
+    }
     nl_document_layer_benchmark(layer->stack->document, layer->index, result);
     return 0;
 }

@@ -7,7 +7,8 @@ cat >"$work/measure.json" <<'EOF'
 {
   "name": "measure",
   "layers": [{"image": "hypervisor"}, {"image": "leaf"}],
-  "benchmarks": {"names": ["cpuid", "syscall", "ipi", "disk-read", "guest-boot"], "samples": 10, "budget_s": 2}
+  "benchmarks": {"names": ["cpuid", "syscall", "ipi", "disk-read", "guest-boot"], "samples": 10, "budget_s": 2,
+                 "exit_reasons": true}
 }
 EOF
 cat >"$work/alone.json" <<'EOF'
@@ -38,6 +39,12 @@ expect_json both/1-measure '.layers[1].benchmarks[] | select(.name == "guest-boo
     "a leaf boots none"
 expect_json both/3-alone '[.layers[0].benchmarks[] | .skipped != null] == [false, true]' \
     "L0 alone is measured, and boots no guest"
+expect_json both/1-measure '.layers[1].benchmarks[] | select(.name == "cpuid") | .exit_reasons |
+    .skipped == null and .operations >= 100 and .operations as $n | any(.counts[]; .layer == "L1" and (.inside | not) and
+    any(.reasons[]; .reason == "cpuid" and .times >= $n and .times < 1.5 * $n))' \
+    "a cpuid at L1 is one exit, by that reason"
+expect_json both/1-measure '.layers[0].benchmarks | all(.[]; .exit_reasons == null)' "nothing is below L0"
+expect_text "$work/both.txt" "VM exits by reason"
 expect_text "$work/both.txt" cpuid
 expect_nothing_left
 finish

@@ -170,6 +170,30 @@ static void test_passed(void **state)
     xmlFreeDoc(xml);
 }
 
+static void test_exit_reasons(void **state)
+{
+    cleanup_json json_t *document = fixture("passed");
+    json_t *l2 =
+        json_object_get(json_array_get(json_object_get(document, "layers"), 2), "benchmarks");
+    xmlDocPtr xml = parse(document);
+
+    (void)state;
+    assert_count(xml, "//h:section[@id = 'exit-reasons']", 0);
+    xmlFreeDoc(xml);
+    json_object_set_new(json_array_get(l2, 0), "exit_reasons",
+                        json_pack("{s:i, s:n, s:[{s:s, s:b, s:[{s:s, s:i}]}]}", "operations", 10,
+                                  "skipped", "counts", "layer", "L1", "inside", 1, "reasons",
+                                  "reason", "<b>cpuid", "times", 15));
+    xml = parse(document);
+    assert_dead(xml);
+    assert_accessible(xml);
+    assert_count(xml,
+                 "//h:section[@id = 'exit-reasons']//h:tbody/h:tr[h:td[2] = '10' and h:td[3] = "
+                 "'L2>L0' and h:td[4] = '1.50' and h:td[5] = '<b>cpuid 1.50']",
+                 1);
+    xmlFreeDoc(xml);
+}
+
 static void test_failed(void **state)
 {
     cleanup_json json_t *document = fixture("nested-off");
@@ -311,10 +335,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_fixture), cmocka_unit_test(test_passed),
-        cmocka_unit_test(test_failed),        cmocka_unit_test(test_panic),
-        cmocka_unit_test(test_time_line),     cmocka_unit_test(test_absent_data),
-        cmocka_unit_test(test_meter),         cmocka_unit_test(test_ratios),
-        cmocka_unit_test(test_no_gnuplot),
+        cmocka_unit_test(test_exit_reasons),  cmocka_unit_test(test_failed),
+        cmocka_unit_test(test_panic),         cmocka_unit_test(test_time_line),
+        cmocka_unit_test(test_absent_data),   cmocka_unit_test(test_meter),
+        cmocka_unit_test(test_ratios),        cmocka_unit_test(test_no_gnuplot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

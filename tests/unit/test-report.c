@@ -138,6 +138,52 @@ static void test_meter(void **state)
     assert_has(text, "        2105.0  96.9 %  L0  kvm_amd     svm_vcpu_run\n");
 }
 
+/* Of cpuid at LAYER. */
+static void set_reasons(json_t *document, const char *layer, const char *text)
+{
+    size_t l, i;
+    json_t *entry, *benchmark, *reasons = json_loads(text, 0, NULL);
+
+    assert_non_null(reasons);
+    json_array_foreach(json_object_get(document, "layers"), l, entry)
+    {
+        json_array_foreach(json_object_get(entry, "benchmarks"), i, benchmark)
+        {
+            if (nl_dig_is(entry, "name", layer) && nl_dig_is(benchmark, "name", "cpuid"))
+                json_object_set(benchmark, "exit_reasons", reasons);
+        }
+    }
+    json_decref(reasons);
+}
+
+static void test_exit_reasons(void **state)
+{
+    cleanup_json json_t *document = fixture("passed");
+    cleanup_free char *without = text_of(document, false);
+
+    (void)state;
+    assert_has_not(without, "by reason");
+    set_reasons(document, "L1",
+                "{\"operations\": 0, \"skipped\": \"L0: no tracing\", \"counts\": []}");
+    set_reasons(
+        document, "L2",
+        "{\"operations\": 500, \"skipped\": null, \"counts\": ["
+        "{\"layer\": \"L1\", \"inside\": false, \"reasons\": ["
+        "{\"reason\": \"vmload\", \"times\": 1000}, {\"reason\": \"a\\u001bb\", \"times\": 50},"
+        " {\"reason\": \"rare\", \"times\": 4}]},"
+        "{\"layer\": \"L1\", \"inside\": true, \"reasons\": ["
+        "{\"reason\": \"cpuid\", \"times\": 500}, {\"reason\": \"npf\", \"times\": 1}]},"
+        "{\"layer\": \"L2\", \"inside\": false, \"reasons\": []},"
+        "{\"layer\": \"L9\", \"inside\": false, \"reasons\": ["
+        "{\"reason\": \"cpuid\", \"times\": 1e308}]}]}");
+    cleanup_free char *text = text_of(document, false);
+    assert_clean(text, 100);
+    assert_has(text, "  cpuid at L1, 0 operations\n    not counted: L0: no tracing\n");
+    assert_has(text, "  cpuid at L2, 500 operations\n    L1>L0    2.11  vmload 2.00, a");
+    assert_has(text, " 0.10, others 0.01\n    L2>L0    1.00  cpuid 1.00\n\n");
+    assert_has_not(text, "L9");
+}
+
 /* What failed comes before what passed, with what it proves and what to do. */
 static void test_failed(void **state)
 {
@@ -567,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_passed),
         cmocka_unit_test(test_slowdown),
         cmocka_unit_test(test_meter),
+        cmocka_unit_test(test_exit_reasons),
         cmocka_unit_test(test_failed),
         cmocka_unit_test(test_panic),
         cmocka_unit_test(test_failed_command),

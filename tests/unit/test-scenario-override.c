@@ -383,6 +383,24 @@ static void test_options(void **state)
     assert_int_equal(s->layers[3].vcpus, 4);
 }
 
+static void test_exit_reasons(void **state)
+{
+    char *argv[] = {"t", "--exit-reasons"};
+    cleanup_override_args struct nl_override_args args = NL_OVERRIDE_ARGS_INIT;
+    const char *bare = "{\"name\": \"t\", \"layers\": [{\"image\": \"leaf\"}]}";
+    const char *with = "{\"name\": \"t\", \"layers\": [{\"image\": \"leaf\"}],"
+                       " \"benchmarks\": {\"names\": \"all\"}}";
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_scenario struct nl_scenario *s = NULL;
+
+    (void)state;
+    assert_int_equal(parse_options(2, argv, &args), 0);
+    assert_int_equal(parse(bare, &args.overrides, &s, &err), -1);
+    assert_non_null(strstr(nl_error_message(err), "--exit-reasons"));
+    assert_int_equal(parse(with, &args.overrides, &s, NULL), 0);
+    assert_true(s->benchmarks.exit_reasons);
+}
+
 static void test_bad_options(void **state)
 {
     char *const cases[] = {
@@ -418,7 +436,7 @@ int main(void)
         cmocka_unit_test(test_bad_assignments), cmocka_unit_test(test_bad_wholes),
         cmocka_unit_test(test_options),         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_no_options),      cmocka_unit_test(test_meter),
-        cmocka_unit_test(test_bad_meter),
+        cmocka_unit_test(test_bad_meter),       cmocka_unit_test(test_exit_reasons),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

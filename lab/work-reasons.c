@@ -1,0 +1,89 @@
+/*
+ * work-reasons.c - exits of benchmarks by reason: see work-reasons.h.
+ */
+#include "work-reasons.h"
+#include "dig.h"
+#include "exits.h"
+#include "layer.h"
+#include "watch.h"
+#include "work.h"
+
+/* So many that those of asking for them are few beside them; of slow ones what the time allows. */
+#define OPERATIONS 1000
+#define BUDGET_S 2.0
+
+/* 0: REPLY is there. 1: the agent says no, and REFUSAL says why (the caller's). -1: it is lost. */
+static int ask(struct nl_layer *layer, json_t *arguments, json_t **reply, char **refusal,
+               struct nl_error **err)
+{
+    cleanup_error struct nl_error *said = NULL;
+
+    if (nl_layer_ask(layer, "exit-reasons", arguments, reply, &said) == 0)
+        return 0;
+    if (nl_link_alive(layer->link) && !layer->given_up && !nl_interrupted()) {
+        if (!*refusal && asprintf(refusal, "%s: %s", layer->spec->name, nl_error_message(said)) < 0)
+            *refusal = NULL;
+        return 1;
+    }
+    if (err)
+        *err = nl_steal(&said);
+    nl_wrap(err, "exits by reason");
+    return nl_watch_blame(layer, "benchmarks", "timeout", err);
+}
+
+/* From the inside out, so that no layer sees another one being asked. */
+static int begin(struct nl_layer *layer, char **refusal, struct nl_error **err)
+{
+    int rc = 0;
+
+    for (size_t k = layer->index; rc == 0 && k-- > 0;) {
+        cleanup_json json_t *reply = NULL;
+
+        rc = ask(&layer->stack->layers[k], json_pack("{s:b}", "count", 1), &reply, refusal, err);
+    }
+    return rc;
+}
+
+/* And back. Also of those that have not begun, whose refusal says nothing then. */
+static int end(struct nl_layer *layer, json_t *counts, char **refusal, struct nl_error **err)
+{
+    for (size_t k = 0; k < layer->index; k++) {
+        struct nl_layer *below = &layer->stack->layers[k];
+        cleanup_json json_t *reply = NULL;
+        char uuid[VIR_UUID_STRING_BUFLEN];
+
+        if (virDomainGetUUIDString(below[1].domain, uuid) < 0)
+            return nl_fail(err, NL_EXIT_LAB, "libvirt does not know the UUID of %s",
+                           below[1].spec->name);
+        if (ask(below, json_pack("{s:b, s:s}", "count", 0, "uuid", uuid), &reply, refusal, err) < 0)
+            return -1;
+        nl_exits_by_reason(below[1].spec->name, reply, counts);
+    }
+    return 0;
+}
+
+int nl_work_reasons(struct nl_layer *layer, const char *name, json_t *result, struct nl_error **err)
+{
+    cleanup_json json_t *counts = json_array();
+    cleanup_json json_t *done = NULL;
+    cleanup_free char *refusal = NULL;
+    json_int_t operations;
+    int rc;
+
+    if (layer->index == 0 || json_is_string(json_object_get(result, "skipped")))
+        return 0;
+    rc = begin(layer, &refusal, err);
+    if (rc == 0)
+        rc = nl_work_bench(layer, "benchmarks", name,
+                           json_pack("{s:b, s:i, s:i, s:f}", "metered", 1, "samples", OPERATIONS,
+                                     "warmup", 0, "budget_s", BUDGET_S),
+                           &done, err);
+    if (rc < 0 || end(layer, counts, &refusal, err) < 0)
+        return -1;
+    operations = nl_dig_integer(done, "operations", 0);
+    json_object_set_new(result, "exit_reasons",
+                        json_pack("{s:I, s:o, s:O}", "operations", operations, "skipped",
+                                  refusal ? nl_document_text(refusal) : json_null(), "counts",
+                                  counts));
+    return 0;
+}
