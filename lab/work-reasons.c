@@ -80,6 +80,8 @@ int nl_work_reasons(struct nl_layer *layer, const char *name, json_t *result, st
                            &done, err);
     if (rc < 0 || end(layer, counts, &refusal, err) < 0)
         return -1;
+    if (rc > 0)
+        json_array_clear(counts); /* there was no benchmark to count for */
     operations = nl_dig_integer(done, "operations", 0);
     json_object_set_new(result, "exit_reasons",
                         json_pack("{s:I, s:o, s:O}", "operations", operations, "skipped",

@@ -117,8 +117,12 @@ static void take_log(struct nl_document *document, json_t *reply)
 static void take_benchmark(struct nl_document *document, json_t *reply)
 {
     json_t *exits = nl_exits_between(nl_dig(reply, "before"), nl_dig(reply, "after"));
+    json_t *counts = json_array();
 
+    nl_exits_by_reason("L1", nl_dig(reply, "counted"), counts);
     json_object_set_new(reply, "exits", exits);
+    json_object_set_new(reply, "exit_reasons",
+                        json_pack("{s:i, s:n, s:o}", "operations", 7, "skipped", "counts", counts));
     nl_document_layer_benchmark(document, 0, json_incref(reply));
     nl_document_layer_benchmark(document, 1, json_deep_copy(reply));
 }
