@@ -3,7 +3,6 @@
  */
 #include "cmd.h"
 #include "compare.h"
-#include "dig.h"
 #include "outputs.h"
 #include "report.h"
 #include "save.h"
@@ -17,7 +16,9 @@ enum { KEY_FORCE = 'f', KEY_JSON = 'j', KEY_WITH = 0x100, KEY_ABOVE, KEY_ALPHA, 
 static const struct argp_option option_table[] = {
     {"with", KEY_WITH, NULL, 0, "What follows is new; what came before is the base", 0},
     {"fail-above", KEY_ABOVE, "PERCENT", 0,
-     "Exit with 1 if anything got worse by more than this, with confidence", 0},
+     "Exit with 1 if anything got worse by more than this, with confidence, or a new run failed as "
+     "none of the base did",
+     0},
     {"alpha", KEY_ALPHA, "P", 0,
      "Chance that anything in the table is called changed for nothing (default: 0.05)", 0},
     {"force", KEY_FORCE, NULL, 0, "Compare also what is not comparable, and list what differs", 0},
@@ -107,9 +108,10 @@ static const struct argp argp = {
     .doc =
         "Say what changed between two runs, or two sets of runs, by benchmark and layer. Each is a "
         "document, or a folder with documents of several runs.\v"
-        "Exit status: 0, or 1 if something got worse by more than --fail-above with "
-        "confidence; 2 if a document cannot be read or the runs are not comparable; 3 if an "
-        "output cannot be written.",
+        "Exit status: 0; with --fail-above 1 if something got worse by more than that with "
+        "confidence, or a new run failed as none of the base did; 2 if a document cannot be read, "
+        "the runs are not comparable, or --fail-above has nothing to judge; 3 if an output cannot "
+        "be written.",
 };
 
 static int load(struct nl_document_set *set, char *const *paths, size_t n, struct nl_error **err)
@@ -136,6 +138,7 @@ static int compare(const struct options *options, struct nl_error **err)
     const char *csv = options->outputs[CSV].file;
     const char *html = options->outputs[HTML].file;
     size_t n_base = options->n_base;
+    int status;
 
     if (check_files(options, err) < 0 || load(&base, options->operands, n_base, err) < 0 ||
         load(&new, options->operands + n_base, options->n - n_base, err) < 0 ||
@@ -149,7 +152,11 @@ static int compare(const struct options *options, struct nl_error **err)
     } else if (!nl_outputs_print(options->outputs)) {
         nl_compare_text(comparison, stdout, nl_report_wants_colour(stdout));
     }
-    return nl_dig_integer(comparison, "sum.failed", 0) > 0 ? NL_EXIT_CHECK_FAILED : NL_EXIT_PASSED;
+    status = nl_compare_status(comparison);
+    return status == NL_EXIT_REQUEST
+               ? nl_fail(err, status,
+                         "nothing was measured in common that --fail-above could judge")
+               : status;
 }
 
 int nl_cmd_compare(int argc, char **argv)

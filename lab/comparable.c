@@ -116,12 +116,18 @@ static void say(const struct pair *pair, enum needs needs, const char *layer, co
     json_array_append_new(to, entry);
 }
 
+/* UNFINISHED: one of the two did not get far enough for all to be known, which is no difference. */
 static void compare_points(const struct pair *pair, const struct point *points, size_t n,
-                           const char *layer, const json_t *reference, const json_t *other)
+                           bool unfinished, const char *layer, const json_t *reference,
+                           const json_t *other)
 {
-    for (size_t i = 0; i < n; i++)
-        say(pair, points[i].needs, layer, points[i].what, nl_dig(reference, points[i].path),
-            nl_dig(other, points[i].path));
+    for (size_t i = 0; i < n; i++) {
+        const json_t *mine = nl_dig(reference, points[i].path);
+        const json_t *theirs = nl_dig(other, points[i].path);
+
+        if (!unfinished || (mine && theirs))
+            say(pair, points[i].needs, layer, points[i].what, mine, theirs);
+    }
 }
 
 static const json_t *parameters_of(const json_t *layer, const char *module)
@@ -245,6 +251,20 @@ static bool has_times(const json_t *document)
     return false;
 }
 
+static void compare_layers(const struct pair *pair, const json_t *reference, const json_t *other)
+{
+    const char *name = nl_dig_string(reference, "name", "?");
+    bool unfinished = !nl_dig(reference, "facts") || !nl_dig(other, "facts");
+
+    compare_points(pair, layer_points, N_OF(layer_points), unfinished, name, reference, other);
+    if (!unfinished) {
+        compare_modules(pair, name, reference, other);
+        compare_command_lines(pair, name, reference, other);
+    }
+    compare_benchmarks(pair, "benchmarks", name, reference, other);
+    compare_benchmarks(pair, "metered", name, reference, other);
+}
+
 void nl_comparable(const json_t *reference, const json_t *document, json_t *obstacles,
                    json_t *differences)
 {
@@ -252,22 +272,14 @@ void nl_comparable(const json_t *reference, const json_t *document, json_t *obst
                         has_times(reference) && has_times(document)};
     const json_t *layers = json_object_get(reference, "layers");
     const json_t *others = json_object_get(document, "layers");
+    bool unfinished = nl_dig(reference, "failure") || nl_dig(document, "failure");
     cleanup_json json_t *n = json_integer((json_int_t)json_array_size(layers));
     cleanup_json json_t *m = json_integer((json_int_t)json_array_size(others));
 
-    compare_points(&pair, run_points, N_OF(run_points), NULL, reference, document);
+    compare_points(&pair, run_points, N_OF(run_points), unfinished, NULL, reference, document);
     say(&pair, SUBJECT, NULL, "number of layers", n, m);
-    for (size_t i = 0; i < json_array_size(layers) && i < json_array_size(others); i++) {
-        const json_t *mine = json_array_get(layers, i);
-        const json_t *theirs = json_array_get(others, i);
-        const char *name = nl_dig_string(mine, "name", "?");
-
-        compare_points(&pair, layer_points, N_OF(layer_points), name, mine, theirs);
-        compare_modules(&pair, name, mine, theirs);
-        compare_command_lines(&pair, name, mine, theirs);
-        compare_benchmarks(&pair, "benchmarks", name, mine, theirs);
-        compare_benchmarks(&pair, "metered", name, mine, theirs);
-    }
+    for (size_t i = 0; i < json_array_size(layers) && i < json_array_size(others); i++)
+        compare_layers(&pair, json_array_get(layers, i), json_array_get(others, i));
 }
 
 /* Put VALUE where PATH says, in objects that are made as needed. */

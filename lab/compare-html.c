@@ -2,8 +2,9 @@
  * compare-html.c - a comparison as a page to look at: see compare.h and html.h.
  */
 #include "compare.h"
+#include "compare-html.h"
+#include "compare-runs.h"
 #include "dig.h"
-#include "report-html.h"
 
 #include <string.h>
 
@@ -11,80 +12,11 @@
 #define PLOT_ROWS_MAX 200
 #define LAYERS_MAX 4 /* of counts by layer: more columns than a page takes */
 #define DIFFERENCES_MAX 200
-#define RUNS_MAX 100
 #define ROW_HEIGHT 18.0
 #define TICKS_MAX 16
 
 /* Ratios further from 1 are drawn there; the table has them. */
 #define EDGE 4.0
-
-static void write_head(const struct nl_page *page)
-{
-    const json_t *sum = nl_dig(page->document, "sum");
-    const json_t *above = nl_dig(page->document, "fail_above");
-    json_int_t failed = nl_dig_integer(sum, "failed", 0);
-    struct nl_html *html = page->html;
-
-    nl_html_open(html, "header",
-                 failed > 0 ? "verdict failed"
-                 : above    ? "verdict passed"
-                            : "verdict");
-    nl_html_open(html, "h1", NULL);
-    if (above)
-        nl_html_leaf(html, "strong", NULL, failed > 0 ? "FAILED" : "PASSED");
-    nl_html_text(html, above ? " Comparison" : "Comparison");
-    nl_html_close(html);
-    nl_html_open(html, "p", NULL);
-    nl_html_format(html,
-                   "%d worse, %d better, %d differ, %d unchanged as far as can be told, %d not "
-                   "judged.",
-                   (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0),
-                   (int)nl_dig_integer(sum, "differs", 0), (int)nl_dig_integer(sum, "unchanged", 0),
-                   (int)nl_dig_integer(sum, "not judged", 0));
-    nl_html_close(html);
-    if (above) {
-        nl_html_open(html, "p", NULL);
-        if (failed > 0)
-            nl_html_format(html, "%d got worse by more than %g %%.", (int)failed,
-                           json_number_value(above));
-        else
-            nl_html_format(html, "Nothing is known to have got worse by more than %g %%.",
-                           json_number_value(above));
-        nl_html_close(html);
-    }
-    nl_html_close(html);
-}
-
-static void write_side(const struct nl_page *page, const char *key)
-{
-    const json_t *runs = json_object_get(page->document, key);
-    struct nl_html *html = page->html;
-    size_t i;
-    json_t *run;
-
-    json_array_foreach(runs, i, run)
-    {
-        if (i >= RUNS_MAX)
-            break;
-        nl_html_open(html, "tr", i == 0 ? "first" : NULL);
-        nl_html_row_heading(html, key);
-        nl_html_cell(html, NULL, "%s", nl_dig_string(run, "id", "?"));
-        nl_html_cell(html, NULL, "%s", nl_dig_string(run, "started", ""));
-        nl_html_cell(html, NULL, "%s", nl_dig_string(run, "status", "not known"));
-        nl_html_cell(html, NULL, "%s", nl_dig_string(run, "path", ""));
-        nl_html_close(html);
-    }
-}
-
-static void write_runs(const struct nl_page *page)
-{
-    static const char *const headings[] = {"Side", "Run", "Started", "Status", "Document", NULL};
-
-    nl_html_table(page->html, "The runs that are compared", headings);
-    write_side(page, "base");
-    write_side(page, "new");
-    nl_html_table_end(page->html);
-}
 
 static void write_differences(const struct nl_page *page, const char *key, const char *caption)
 {
@@ -411,15 +343,23 @@ static void write_metered(const struct nl_page *page)
 static const struct section {
     const char *id;
     const char *title;
-    const char *key; /* left out where that is empty */
+    const char *key; /* left out where that is empty; NULL: where no run failed */
     void (*write)(const struct nl_page *page);
 } sections[] = {
+    {"failures", "Failures", NULL, nl_compare_html_failures},
     {"not-comparable", "Not comparable", "not_comparable", write_obstacles},
     {"differs", "What differs", "differs", write_subjects},
     {"times", "Times", "times", write_times},
     {"counted", "Counted", "metered", write_metered},
-    {"runs", "Runs", "base", write_runs},
+    {"runs", "Runs", "base", nl_compare_html_runs},
 };
+
+static bool is_empty(const json_t *comparison, const char *key)
+{
+    if (key)
+        return json_array_size(json_object_get(comparison, key)) == 0;
+    return nl_compare_runs_failed(comparison) == 0;
+}
 
 char *nl_compare_html(const json_t *comparison)
 {
@@ -427,10 +367,10 @@ char *nl_compare_html(const json_t *comparison)
     struct nl_page page = {.document = comparison, .missing = &missing};
 
     page.html = nl_html_new("Comparison - nestlab");
-    write_head(&page);
+    nl_compare_html_head(&page);
     nl_html_open(page.html, "main", NULL);
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-        if (json_array_size(json_object_get(comparison, sections[i].key)) == 0)
+        if (is_empty(comparison, sections[i].key))
             continue;
         nl_html_section(page.html, 2, sections[i].id, sections[i].title, NULL);
         sections[i].write(&page);

@@ -2,12 +2,15 @@
  * compare-print.c - a comparison as text: see compare.h.
  */
 #include "compare.h"
+#include "compare-runs.h"
 #include "dig.h"
 #include "report-text.h"
 #include "table.h"
 
 #include <math.h>
 #include <string.h>
+
+#define FAILURES_MAX 10
 
 /* A table of more layers is wider than any terminal: the inner ones are in the JSON. */
 #define LAYERS_MAX 4
@@ -29,6 +32,41 @@ static void print_runs(const struct nl_text *to, const json_t *comparison, const
     if (not_passed > 0)
         fprintf(to->out, "        %s%zu of them did not pass%s\n", to->yellow, not_passed,
                 to->plain);
+}
+
+/* Which runs of the side KEY did not pass, and why. */
+static void print_failures(const struct nl_text *to, const json_t *comparison, const char *key)
+{
+    size_t i, n = 0;
+    json_t *run;
+
+    json_array_foreach(json_object_get(comparison, key), i, run)
+    {
+        cleanup_free char *title = NULL;
+        cleanup_free char *text = NULL;
+
+        if (!nl_compare_run_failed(run) || n++ >= FAILURES_MAX)
+            continue;
+        title = nl_compare_run_title(run);
+        if (asprintf(&text, "%s %s%s", nl_dig_string(run, "id", "?"), title ? title : "?",
+                     nl_dig_true(run, "new_failure") ? ", as none of the base" : "") < 0)
+            continue;
+        fprintf(to->out, "  %-6s", key);
+        nl_text_wrap(to, text, 8, 8);
+        fprintf(to->out, "%8s", "");
+        nl_text_wrap(to, nl_compare_run_message(run), 8, 8);
+    }
+    if (n > FAILURES_MAX)
+        fprintf(to->out, "        and %zu more, in the JSON\n", n - FAILURES_MAX);
+}
+
+static void print_all_failures(const struct nl_text *to, const json_t *comparison)
+{
+    if (nl_compare_runs_failed(comparison) == 0)
+        return;
+    nl_text_section(to, "Failures", NULL);
+    print_failures(to, comparison, "base");
+    print_failures(to, comparison, "new");
 }
 
 /* Differences at a layer, one a line. */
@@ -263,11 +301,34 @@ static void print_limits(const struct nl_text *to, const json_t *comparison)
         nl_text_wrap(to, text, 0, 2);
 }
 
-static void print_sum(const struct nl_text *to, const json_t *comparison)
+static void print_verdict(const struct nl_text *to, const json_t *comparison)
 {
-    const json_t *sum = json_object_get(comparison, "sum");
-    const json_t *above = nl_dig(comparison, "fail_above");
-    int failed = (int)nl_dig_integer(sum, "failed", 0);
+    double above = nl_dig_number(comparison, "fail_above", 0);
+    int failed = (int)nl_dig_integer(comparison, "sum.failed", 0);
+    int failures = (int)nl_dig_integer(comparison, "sum.new_failures", 0);
+    int status = nl_compare_status(comparison);
+
+    if (status == NL_EXIT_CHECK_FAILED)
+        fprintf(to->out, "%sFAILED%s  ", to->red, to->plain);
+    if (failures > 0)
+        fprintf(to->out, "%d new %s failed as none of the base did%s", failures,
+                failures == 1 ? "run" : "runs", failed > 0 ? "; " : "\n");
+    if (failed > 0)
+        fprintf(to->out, "%d got worse by more than %g %%\n", failed, above);
+    if (status == NL_EXIT_PASSED)
+        fprintf(to->out, "%sPASSED%s  nothing is known to have got worse by more than %g %%%s\n",
+                to->green, to->plain, above,
+                nl_dig_integer(comparison, "sum.differs", 0) > 0
+                    ? "; what differs is not known to be worse or better"
+                    : "");
+    else if (status == NL_EXIT_REQUEST)
+        fprintf(to->out,
+                "%sNOT JUDGED%s  there is nothing that could be worse by more than %g %%\n",
+                to->yellow, to->plain, above);
+}
+
+static void print_counts(const struct nl_text *to, const json_t *sum)
+{
     int differs = (int)nl_dig_integer(sum, "differs", 0);
 
     fprintf(to->out,
@@ -276,17 +337,18 @@ static void print_sum(const struct nl_text *to, const json_t *comparison)
             to->bold, (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0),
             to->plain, differs, (int)nl_dig_integer(sum, "unchanged", 0),
             (int)nl_dig_integer(sum, "not judged", 0));
+}
+
+static void print_sum(const struct nl_text *to, const json_t *comparison)
+{
+    if (nl_compare_has_rows(comparison))
+        print_counts(to, json_object_get(comparison, "sum"));
+    else
+        fprintf(to->out, "\n%sThe runs measured nothing in common.%s\n", to->bold, to->plain);
     print_limits(to, comparison);
     print_unrepeated(to, comparison);
-    if (!above)
-        return;
-    if (failed > 0)
-        fprintf(to->out, "%sFAILED%s  %d got worse by more than %g %%\n", to->red, to->plain,
-                failed, json_number_value(above));
-    else
-        fprintf(to->out, "%sPASSED%s  nothing is known to have got worse by more than %g %%%s\n",
-                to->green, to->plain, json_number_value(above),
-                differs > 0 ? "; what differs is not known to be worse or better" : "");
+    if (nl_dig(comparison, "fail_above"))
+        print_verdict(to, comparison);
 }
 
 void nl_compare_text(const json_t *comparison, FILE *out, bool colour)
@@ -296,6 +358,7 @@ void nl_compare_text(const json_t *comparison, FILE *out, bool colour)
     fprintf(out, "%sCompare%s\n", to.bold, to.plain);
     print_runs(&to, comparison, "base");
     print_runs(&to, comparison, "new");
+    print_all_failures(&to, comparison);
     print_differences(&to, json_object_get(comparison, "not_comparable"), "Not comparable",
                       "compared all the same");
     print_differences(&to, json_object_get(comparison, "differs"), "Differs", NULL);

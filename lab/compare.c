@@ -4,6 +4,7 @@
 #include "compare.h"
 #include "comparable.h"
 #include "compare-metered.h"
+#include "compare-runs.h"
 #include "dig.h"
 #include "rank-test.h"
 #include "slowdown.h"
@@ -175,22 +176,6 @@ static int compare_times(const struct nl_document_set *base, const struct nl_doc
     return 0;
 }
 
-static json_t *describe(const struct nl_document_set *set)
-{
-    json_t *runs = json_array();
-
-    for (size_t i = 0; i < set->n; i++) {
-        const json_t *document = set->documents[i];
-
-        json_array_append_new(runs,
-                              json_pack("{s:s, s:s, s:s?, s:s?}", "path", set->paths[i], "id",
-                                        nl_dig_string(document, "run.id", "?"), "started",
-                                        nl_dig_string(document, "run.started", NULL), "status",
-                                        nl_dig_string(document, "verdict.status", NULL)));
-    }
-    return runs;
-}
-
 static int refuse(const json_t *obstacles, struct nl_error **err)
 {
     const json_t *first = json_array_get(obstacles, 0);
@@ -225,7 +210,7 @@ static size_t count(const json_t *rows, const char *key, const json_t *value)
     return n;
 }
 
-static json_t *sum_up(const json_t *times, const json_t *metered)
+static json_t *sum_up(const json_t *times, const json_t *metered, const json_t *runs)
 {
     static const char *const verdicts[] = {"worse", "better", "differs", "unchanged", "not judged"};
     json_t *sum = json_object();
@@ -241,36 +226,75 @@ static json_t *sum_up(const json_t *times, const json_t *metered)
     failed = (json_int_t)count(times, "failed", yes);
     failed += (json_int_t)count(metered, "failed", yes);
     json_object_set_new(sum, "failed", json_integer(failed));
+    json_object_set_new(sum, "new_failures",
+                        json_integer((json_int_t)count(runs, "new_failure", yes)));
     return sum;
+}
+
+/* What the others are compared with: of a run that failed much is not known. */
+static const json_t *choose_reference(const struct nl_document_set *base)
+{
+    for (size_t i = 0; i < base->n; i++)
+        if (!nl_dig(base->documents[i], "failure"))
+            return base->documents[i];
+    return base->documents[0];
+}
+
+bool nl_compare_has_rows(const json_t *comparison)
+{
+    return json_array_size(json_object_get(comparison, "times")) > 0 ||
+           json_array_size(json_object_get(comparison, "metered")) > 0;
+}
+
+/* A run that failed is a result also if it measured nothing. */
+static int check_rows(const json_t *comparison, struct nl_error **err)
+{
+    if (nl_compare_has_rows(comparison) || nl_compare_runs_failed(comparison) > 0)
+        return 0;
+    nl_fail(err, NL_EXIT_REQUEST, "%s and %s measured nothing in common",
+            nl_dig_string(json_array_get(json_object_get(comparison, "base"), 0), "path", "?"),
+            nl_dig_string(json_array_get(json_object_get(comparison, "new"), 0), "path", "?"));
+    return nl_hint(err, "run a scenario with benchmarks, such as slowdown.json, or --meter");
 }
 
 int nl_compare(const struct nl_document_set *base, const struct nl_document_set *new,
                const struct nl_compare_options *options, json_t **comparison, struct nl_error **err)
 {
+    const json_t *reference = choose_reference(base);
     cleanup_json json_t *obstacles = json_array();
     cleanup_json json_t *differences = json_array();
+    cleanup_json json_t *runs = nl_compare_runs(new, base);
     cleanup_json json_t *times = NULL;
     cleanup_json json_t *metered = NULL;
+    cleanup_json json_t *made = NULL;
 
-    look_at_all(base, base->documents[0], obstacles, differences);
-    look_at_all(new, base->documents[0], obstacles, differences);
+    look_at_all(base, reference, obstacles, differences);
+    look_at_all(new, reference, obstacles, differences);
     if (json_array_size(obstacles) > 0 && !options->force)
         return refuse(obstacles, err);
     if (compare_times(base, new, options, &times, err) < 0)
         return -1;
     metered = nl_compare_metered(base, new, options);
-    if (json_array_size(times) + json_array_size(metered) == 0) {
-        nl_fail(err, NL_EXIT_REQUEST, "%s and %s measured nothing in common", base->paths[0],
-                new->paths[0]);
-        return nl_hint(err, "run a scenario with benchmarks, such as slowdown.json, or --meter");
-    }
-    *comparison = json_pack(
-        "{s:{s:s}, s:o, s:o, s:f, s:o, s:O, s:O, s:O, s:O, s:o}", "nestlab", "version", NL_VERSION,
-        "base", describe(base), "new", describe(new), "alpha", options->alpha, "fail_above",
-        isnan(options->fail_above) ? json_null() : json_real(options->fail_above), "not_comparable",
-        obstacles, "differs", differences, "times", times, "metered", metered, "sum",
-        sum_up(times, metered));
-    if (!*comparison)
+    made = json_pack("{s:{s:s}, s:o, s:O, s:f, s:o, s:O, s:O, s:O, s:O, s:o}", "nestlab", "version",
+                     NL_VERSION, "base", nl_compare_runs(base, NULL), "new", runs, "alpha",
+                     options->alpha, "fail_above",
+                     isnan(options->fail_above) ? json_null() : json_real(options->fail_above),
+                     "not_comparable", obstacles, "differs", differences, "times", times, "metered",
+                     metered, "sum", sum_up(times, metered, runs));
+    if (!made)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    if (check_rows(made, err) < 0)
+        return -1;
+    *comparison = nl_steal(&made);
     return 0;
+}
+
+int nl_compare_status(const json_t *comparison)
+{
+    if (!nl_dig(comparison, "fail_above"))
+        return NL_EXIT_PASSED;
+    if (nl_dig_integer(comparison, "sum.failed", 0) > 0 ||
+        nl_dig_integer(comparison, "sum.new_failures", 0) > 0)
+        return NL_EXIT_CHECK_FAILED;
+    return nl_compare_has_rows(comparison) ? NL_EXIT_PASSED : NL_EXIT_REQUEST;
 }

@@ -20,11 +20,19 @@ struct nl_compare_options {
 };
 
 /* The comparison (docs/document.md#compare) of NEW with BASE, both of at least one document. Fails
-   with NL_EXIT_REQUEST where they are not comparable, unless forced, or have nothing in common. New
-   reference. */
+   with NL_EXIT_REQUEST where they are not comparable, unless forced, or all passed and have
+   measured nothing in common. New reference. */
 int nl_compare(const struct nl_document_set *base, const struct nl_document_set *new,
                const struct nl_compare_options *options, json_t **comparison,
                struct nl_error **err);
+
+/* Was anything measured in common? */
+bool nl_compare_has_rows(const json_t *comparison);
+
+/* The exit status that COMPARISON leads to: NL_EXIT_PASSED; and with fail_above
+   NL_EXIT_CHECK_FAILED where a row failed or a new run did, as none of the base, and
+   NL_EXIT_REQUEST where neither did and nothing was measured in common: that is no pass. */
+int nl_compare_status(const json_t *comparison);
 
 /* What changed, for a terminal. */
 void nl_compare_text(const json_t *comparison, FILE *out, bool colour);
