@@ -702,6 +702,52 @@ static void test_csv(void **state)
     assert_non_null(strstr(text, ",50,0,,,0,0,,,worse,no\r\n"));
 }
 
+/* The counts of layer I are I + 1 times FACTOR. */
+static void add_deep(json_t *root, int layers, int factor)
+{
+    json_t *metered;
+
+    add_metered(root, 1, 100, 1, 100, 0, 0);
+    metered = json_array_get(json_object_get(layer_of(root, 1), "metered"), 0);
+    json_array_clear(json_object_get(metered, "instructions"));
+    json_array_clear(json_object_get(metered, "vmruns"));
+    for (int i = 0; i < layers; i++) {
+        json_array_append_new(json_object_get(metered, "instructions"),
+                              json_integer(factor * (i + 1)));
+        json_array_append_new(json_object_get(metered, "vmruns"), json_integer(0));
+    }
+}
+
+/* Columns for as many layers as there are, and the same for stacks of up to four. */
+static void test_csv_depth(void **state)
+{
+    static const struct {
+        int layers;
+        const char *heading, *row;
+    } known[] = {
+        {2, ",instructions_L3,vmruns_L0,vmruns_L1,vmruns_L2,vmruns_L3,verdict,failed\r\n",
+         ",10,20,,,0,0,,,"},
+        {5,
+         ",instructions_L3,instructions_L4,vmruns_L0,vmruns_L1,vmruns_L2,vmruns_L3,vmruns_L4,"
+         "verdict,failed\r\n",
+         ",10,20,30,40,50,0,0,0,0,0,"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        json_t *a = document("a"), *b = document("b");
+        cleanup_json json_t *comparison = NULL;
+        cleanup_free char *text = NULL;
+
+        add_deep(a, known[i].layers, 10);
+        add_deep(b, known[i].layers, 20);
+        comparison = compare(a, b, &plain);
+        text = nl_compare_csv(comparison);
+        if (!strstr(text, known[i].heading) || !strstr(text, known[i].row))
+            fail_msg("%s", text);
+    }
+}
+
 /* A page that is XML whatever the documents held, with a row for each benchmark and no script. */
 static void test_html(void **state)
 {
@@ -772,6 +818,7 @@ int main(void)
         cmocka_unit_test(test_nothing_in_common),
         cmocka_unit_test(test_command),
         cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_depth),
         cmocka_unit_test(test_html),
     };
 
