@@ -60,6 +60,7 @@ static const char *verdict_class(const json_t *row)
     return nl_dig_is(row, "verdict", "differs") ? NULL : "skip";
 }
 
+/* Next to what it is the verdict of: on a phone the columns further right are out of sight. */
 static void verdict_cell(struct nl_html *html, const json_t *row)
 {
     nl_html_cell(html, verdict_class(row), "%s%s", nl_dig_string(row, "verdict", ""),
@@ -79,6 +80,7 @@ static void time_row(struct nl_html *html, const json_t *row)
     nl_html_open(html, "tr", NULL);
     nl_html_row_heading(html, nl_dig_string(row, "benchmark", "?"));
     nl_html_cell(html, NULL, "%s", nl_dig_string(row, "layer", "?"));
+    verdict_cell(html, row);
     nl_html_cell(html, NULL, "%s", nl_dig_string(row, "unit", ""));
     number_cell(html, nl_dig(row, "base"));
     number_cell(html, nl_dig(row, "new"));
@@ -90,7 +92,6 @@ static void time_row(struct nl_html *html, const json_t *row)
     else
         nl_html_cell(html, "number", "%s", "");
     nl_html_cell(html, "number", "%.2g", nl_dig_number(row, "p_holm", 1));
-    verdict_cell(html, row);
     nl_html_close(html);
 }
 
@@ -236,8 +237,8 @@ static void write_ratios(const struct nl_page *page)
 
 static void write_times(const struct nl_page *page)
 {
-    static const char *const headings[] = {"Benchmark",     "At", "Unit",    ">Base", ">New",
-                                           ">Times slower", ">p", "Verdict", NULL};
+    static const char *const headings[] = {
+        "Benchmark", "At", "Verdict", "Unit", ">Base", ">New", ">Times slower", ">p", NULL};
     const json_t *rows = json_object_get(page->document, "times");
     size_t i, by_samples = 0;
     json_t *row;
@@ -284,6 +285,7 @@ static void metered_row(struct nl_html *html, const json_t *row, size_t depth)
     nl_html_open(html, "tr", NULL);
     nl_html_row_heading(html, nl_dig_string(row, "benchmark", "?"));
     nl_html_cell(html, NULL, "%s", nl_dig_string(row, "layer", "?"));
+    verdict_cell(html, row);
     nl_html_cell(html, "number", "%.0f", nl_dig_number(row, "base.total", 0));
     nl_html_cell(html, "number", "%.0f", nl_dig_number(row, "new.total", 0));
     nl_html_cell(html, "number", "%+.0f%s", nl_dig_number(row, "difference", 0),
@@ -294,7 +296,6 @@ static void metered_row(struct nl_html *html, const json_t *row, size_t depth)
         nl_html_cell(html, "number", "%s", "");
     signed_cells(html, nl_dig(row, "instructions"), depth);
     signed_cells(html, nl_dig(row, "vmruns"), depth - 1);
-    verdict_cell(html, row);
     nl_html_close(html);
 }
 
@@ -314,7 +315,7 @@ static size_t depth_of(const json_t *rows)
 
 static void write_metered(const struct nl_page *page)
 {
-    const char *headings[6 + 2 * LAYERS_MAX + 2] = {"Benchmark", "At",          ">Base",
+    const char *headings[7 + 2 * LAYERS_MAX + 1] = {"Benchmark", "At",          "Verdict", ">Base",
                                                     ">New",      ">Difference", ">Change"};
     char texts[2 * LAYERS_MAX][24];
     const json_t *rows = json_object_get(page->document, "metered");
@@ -326,8 +327,7 @@ static void write_metered(const struct nl_page *page)
     for (i = 0; i + 1 < depth; i++)
         snprintf(texts[used++], sizeof(texts[0]), ">VMRUN by L%zu", i);
     for (i = 0; i < used; i++)
-        headings[6 + i] = texts[i];
-    headings[6 + used] = "Verdict";
+        headings[7 + i] = texts[i];
     nl_html_leaf(page->html, "p", "note",
                  "Instructions of one operation, and whose instructions and VMRUNs make the "
                  "difference. ~ does not repeat exactly.");

@@ -146,6 +146,7 @@ audit_page many 360 light
 expect_seen 'document.querySelector("h2").outerHTML = "<h4>x</h4>";' 'level of headings'
 expect_seen 'document.querySelector("p").setAttribute("class", "colour-1");' 'contrast'
 expect_seen 'document.querySelector("svg[role=img]").removeAttribute("aria-labelledby");' 'without words'
+expect_seen 'document.querySelector("caption").style.minWidth = "900px";' 'out of sight'
 expect_seen 'document.querySelector("main").style.width = "900px";' 'sideways'
 
 # What the browser itself tells those who do not see: every picture has a name.

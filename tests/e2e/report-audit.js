@@ -76,6 +76,12 @@ for (const element of document.querySelectorAll("body *"))
         element.getBoundingClientRect().right > window.innerWidth + 1)
         say("wider than the window", element);
 
+// Of a table that scrolls, what it is and what came out are in sight before it does.
+for (const element of document.querySelectorAll("caption, th"))
+    if ((element.tagName === "CAPTION" || element.textContent === "Verdict") && element.checkVisibility() &&
+        element.getBoundingClientRect().right > window.innerWidth + 1)
+        say("out of sight", element);
+
 // Terms are beside what they say where there is room.
 for (const dd of document.querySelectorAll("dd"))
     if (window.innerWidth > 700 && dd.getBoundingClientRect().left < dd.parentElement.getBoundingClientRect().left + 20)

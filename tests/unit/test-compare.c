@@ -781,6 +781,7 @@ static void test_html(void **state)
     assert_non_null(strstr(page, "+50"));
     assert_non_null(strstr(page, ">worse, FAIL<"));
     assert_non_null(strstr(page, ">unchanged<"));
+    assert_non_null(strstr(page, ">At</th><th scope=\"col\">Verdict</th>"));
 }
 
 static int set_up(void **state)
