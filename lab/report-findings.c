@@ -163,21 +163,13 @@ void nl_text_findings(const struct nl_text *to, const json_t *findings)
 void nl_text_document_findings(const struct nl_text *to, const json_t *document)
 {
     const json_t *findings = nl_dig(document, "findings");
-    size_t bad = 0, harmless = 0, ok = 0;
-    char note[128];
+    cleanup_free char *sum = nl_findings_sum(findings);
     size_t i;
     json_t *finding;
 
-    json_array_foreach(findings, i, finding)
-    {
-        bad += is_bad(finding);
-        harmless += nl_dig_is(finding, "severity", "harmless");
-        ok += nl_dig_is(finding, "severity", "ok");
-    }
-    if (bad + harmless + ok == 0)
+    if (json_array_size(findings) == 0)
         return;
-    snprintf(note, sizeof(note), "%zu bad, %zu harmless, %zu good", bad, harmless, ok);
-    nl_text_section(to, "Findings", note);
+    nl_text_section(to, "Findings", sum);
     json_array_foreach(findings, i, finding)
     {
         if (is_bad(finding))

@@ -166,8 +166,10 @@ static void write_multiplication(const struct nl_page *page)
         headings[2 + i] = texts[i];
     nl_html_section(
         page->html, 3, NULL, "Exit multiplication",
-        "Of one operation: L2\u2192L1 counts the exits of L2 that L1 ran to handle, VMRUN "
-        "how often a layer entered a guest. Operations without an exit are left out.");
+        "To handle an exit of its guest a layer executes instructions that are exits of its own: "
+        "where L0 enters guests six times (VMRUN by L0) for one exit of L2, that exit is "
+        "multiplied by six. L2\u2192L1 counts the exits of L2 that L1 ran to handle. All of one "
+        "operation; those without an exit are left out.");
     nl_page_meter_entries(page);
     nl_html_table(page->html, "Exits of one operation, and whom they reached", headings);
     nl_page_each_metered(page, write_exits, NULL);

@@ -186,6 +186,8 @@ void nl_page_stack(const struct nl_page *page)
     for (size_t i = 0; i < nl_page_layers(document); i++)
         write_row(html, document, i);
     nl_html_table_end(html);
+    nl_html_leaf(html, "p", "note",
+                 "Ready after: from the start of the layer's kernel until its agent answered.");
     if (nl_dig(document, "run.l0.taken")) {
         nl_html_open(html, "p", "note");
         nl_html_format(html, "L0 is %s: %s",

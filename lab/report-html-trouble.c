@@ -159,12 +159,14 @@ static void write_short(struct nl_html *html, const json_t *finding)
 void nl_page_findings(const struct nl_page *page)
 {
     const json_t *findings = nl_dig(page->document, "findings");
+    cleanup_free char *sum = nl_findings_sum(findings);
     struct nl_html *html = page->html;
     size_t bad = 0;
     char text[64];
     size_t i;
     json_t *finding;
 
+    nl_html_leaf(html, "p", NULL, sum);
     json_array_foreach(findings, i, finding)
     {
         if (is_bad(finding) && bad++ < FINDINGS_MAX)

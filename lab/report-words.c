@@ -6,7 +6,19 @@
 #include "dig.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+static const struct {
+    const char *severity;
+    const char *word;
+    const char *words; /* for other numbers than one */
+} severities[] = {
+    {"error", "error", "errors"},
+    {"warning", "warning", "warnings"},
+    {"harmless", "harmless", "harmless"},
+    {"ok", "good", "good"},
+};
 
 static const struct {
     const char *status;
@@ -122,6 +134,26 @@ char *nl_finding_layer(const json_t *finding)
     if (strcmp(layer, evidence) == 0)
         return strdup(layer);
     return asprintf(&text, "%s (told by %s)", layer, evidence) < 0 ? NULL : text;
+}
+
+char *nl_findings_sum(const json_t *findings)
+{
+    cleanup_free char *text = NULL;
+    size_t size;
+    FILE *sum = open_memstream(&text, &size);
+
+    for (size_t k = 0; sum && k < sizeof(severities) / sizeof(severities[0]); k++) {
+        size_t n = 0, i;
+        json_t *finding;
+
+        json_array_foreach(findings, i, finding)
+        {
+            n += nl_dig_is(finding, "severity", severities[k].severity);
+        }
+        fprintf(sum, "%s%zu %s", k > 0 ? ", " : "", n,
+                n == 1 ? severities[k].word : severities[k].words);
+    }
+    return sum && fclose(sum) == 0 ? nl_steal(&text) : NULL;
 }
 
 size_t nl_metered_layers(const json_t *document)

@@ -34,6 +34,9 @@ const json_t *nl_check_command(const json_t *document, const json_t *check);
 /* Whom FINDING is about: "L2", or "L2 (told by L1)" where another layer's evidence shows it. */
 char *nl_finding_layer(const json_t *finding);
 
+/* "1 error, 2 warnings, 20 harmless, 22 good": how many of FINDINGS are what. The caller's. */
+char *nl_findings_sum(const json_t *findings);
+
 /* How many layers DOCUMENT's meter saw: the stack's, and tiny guests of its innermost. */
 size_t nl_metered_layers(const json_t *document);
 

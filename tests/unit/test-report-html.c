@@ -206,6 +206,23 @@ static void test_failed(void **state)
     xmlFreeDoc(xml);
 }
 
+/* Words of the trade are explained where they stand, and findings are counted by severity. */
+static void test_words(void **state)
+{
+    cleanup_json json_t *document = fixture("report");
+    cleanup_free char *page = NULL;
+
+    (void)state;
+    json_object_set_new(document, "findings",
+                        json_pack("[{s:s}, {s:s}, {s:s}, {s:s}]", "severity", "error", "severity",
+                                  "warning", "severity", "warning", "severity", "ok"));
+    page = nl_report_html_text(document);
+    assert_non_null(page);
+    assert_non_null(strstr(page, "<p>1 error, 2 warnings, 0 harmless, 1 good</p>"));
+    assert_non_null(strstr(page, "Ready after: from the start"));
+    assert_non_null(strstr(page, "that exit is multiplied by six"));
+}
+
 static void test_panic(void **state)
 {
     cleanup_json json_t *document = fixture("panic");
@@ -339,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_panic),         cmocka_unit_test(test_time_line),
         cmocka_unit_test(test_absent_data),   cmocka_unit_test(test_meter),
         cmocka_unit_test(test_ratios),        cmocka_unit_test(test_no_gnuplot),
+        cmocka_unit_test(test_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,7 +211,7 @@ static void test_panic(void **state)
     (void)state;
     assert_clean(text, 100);
     assert_has(text, "  L2, boot: crashed: the kernel of L2 panicked\n");
-    assert_has(text, "Findings  1 bad, 1 harmless, 0 good\n");
+    assert_has(text, "Findings  1 error, 0 warnings, 1 harmless, 0 good\n");
     assert_has(text, "L2-console.log:7: Kernel panic - not syncing: sysrq triggered crash\n");
     assert_has(text, "seen: 2 times up to line 9\n");
     assert_has(text, "do: read the lines before it\n");
