@@ -5,6 +5,7 @@
 #include "compare-html.h"
 #include "compare-runs.h"
 #include "dig.h"
+#include "figure.h"
 
 #include <string.h>
 
@@ -69,10 +70,8 @@ static void verdict_cell(struct nl_html *html, const json_t *row)
 
 static void number_cell(struct nl_html *html, const json_t *side)
 {
-    char text[32];
-
-    nl_page_number(text, nl_dig_number(side, "median", 0));
-    nl_html_cell(html, "number", "%s%s", text, nl_dig_true(side, "unstable") ? "~" : "");
+    nl_html_cell(html, "number", "%s%s", nl_figure(nl_dig_number(side, "median", 0)).text,
+                 nl_dig_true(side, "unstable") ? "~" : "");
 }
 
 static void time_row(struct nl_html *html, const json_t *row)
@@ -286,12 +285,15 @@ static void metered_row(struct nl_html *html, const json_t *row, size_t depth)
     nl_html_row_heading(html, nl_dig_string(row, "benchmark", "?"));
     nl_html_cell(html, NULL, "%s", nl_dig_string(row, "layer", "?"));
     verdict_cell(html, row);
-    nl_html_cell(html, "number", "%.0f", nl_dig_number(row, "base.total", 0));
-    nl_html_cell(html, "number", "%.0f", nl_dig_number(row, "new.total", 0));
-    nl_html_cell(html, "number", "%+.0f%s", nl_dig_number(row, "difference", 0),
+    nl_html_cell(html, "number", "%s",
+                 nl_figure_fixed(nl_dig_number(row, "base.total", 0), 0).text);
+    nl_html_cell(html, "number", "%s", nl_figure_fixed(nl_dig_number(row, "new.total", 0), 0).text);
+    nl_html_cell(html, "number", "%s%s",
+                 nl_figure_change(nl_dig_number(row, "difference", 0), 0).text,
                  nl_dig_true(row, "exact") ? "" : "~");
     if (nl_dig(row, "ratio"))
-        nl_html_cell(html, "number", "%+.2f %%", 100 * (nl_dig_number(row, "ratio", 1) - 1));
+        nl_html_cell(html, "number", "%s %%",
+                     nl_figure_change(100 * (nl_dig_number(row, "ratio", 1) - 1), 2).text);
     else
         nl_html_cell(html, "number", "%s", "");
     signed_cells(html, nl_dig(row, "instructions"), depth);

@@ -4,6 +4,7 @@
 #include "compare.h"
 #include "compare-runs.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-text.h"
 #include "table.h"
 
@@ -94,10 +95,8 @@ static void print_differences(const struct nl_text *to, const json_t *difference
 
 static void number_cell(struct nl_table *table, const json_t *side)
 {
-    char text[32];
-
-    nl_text_number(text, nl_dig_number(side, "median", 0));
-    nl_table_cell(table, "%s%s", text, nl_dig_true(side, "unstable") ? "~" : "");
+    nl_table_cell(table, "%s%s", nl_figure(nl_dig_number(side, "median", 0)).text,
+                  nl_dig_true(side, "unstable") ? "~" : "");
 }
 
 static void factor_cell(struct nl_table *table, const json_t *row, const char *key)
@@ -182,9 +181,10 @@ static void metered_row(struct nl_table *table, const json_t *row, size_t depth)
 
     nl_table_cell(table, "%s", nl_dig_string(row, "benchmark", "?"));
     nl_table_cell(table, "%s", nl_dig_string(row, "layer", "?"));
-    nl_table_cell(table, "%.0f", nl_dig_number(row, "base.total", 0));
-    nl_table_cell(table, "%.0f", nl_dig_number(row, "new.total", 0));
-    nl_table_cell(table, "%+.0f%s", nl_dig_number(row, "difference", 0), mark);
+    nl_table_cell(table, "%s", nl_figure_fixed(nl_dig_number(row, "base.total", 0), 0).text);
+    nl_table_cell(table, "%s", nl_figure_fixed(nl_dig_number(row, "new.total", 0), 0).text);
+    nl_table_cell(table, "%s%s", nl_figure_change(nl_dig_number(row, "difference", 0), 0).text,
+                  mark);
     percent_cell(table, row);
     signed_cells(table, nl_dig(row, "instructions"), depth);
     signed_cells(table, nl_dig(row, "vmruns"), depth - 1);

@@ -5,6 +5,7 @@
 #include "change-point.h"
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "history.h"
 #include "history-figures.h"
 #include "report-text.h"
@@ -38,7 +39,7 @@ void nl_history_number(char text[32], const json_t *series, double value)
     if (nl_figure_is_count(series) && fabs(value) < 1e15)
         snprintf(text, 32, "%.15g", value);
     else
-        nl_text_number(text, value);
+        snprintf(text, 32, "%s", nl_figure(value).text);
 }
 
 double nl_history_median(const json_t *series)

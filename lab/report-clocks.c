@@ -2,6 +2,7 @@
  * report-clocks.c - the clocks by which times were measured, in the text report.
  */
 #include "dig.h"
+#include "figure.h"
 #include "report-text.h"
 #include "table.h"
 
@@ -17,7 +18,8 @@ static void rate_cell(struct nl_table *table, const json_t *rate)
     if (isnan(ppm) || isnan(uncertainty))
         nl_table_cell(table, "%s", "");
     else
-        nl_table_cell(table, "%+.*f \u00b1%.*f", digits, ppm, digits, uncertainty);
+        nl_table_cell(table, "%s \u00b1%s", nl_figure_change(ppm, digits).text,
+                      nl_figure_fixed(uncertainty, digits).text);
 }
 
 static void row(struct nl_table *table, const json_t *layer)
@@ -27,7 +29,7 @@ static void row(struct nl_table *table, const json_t *layer)
 
     nl_table_cell(table, "%s", nl_dig_string(layer, "name", "?"));
     nl_table_cell(table, "%s", nl_dig_string(clocks, "source", "?"));
-    nl_table_cell(table, "%.1f", nl_dig_number(clocks, "seconds", 0));
+    nl_table_cell(table, "%s", nl_figure_fixed(nl_dig_number(clocks, "seconds", 0), 1).text);
     rate_cell(table, nl_dig(below, "clock"));
     rate_cell(table, nl_dig(below, "clock_by_tsc"));
     rate_cell(table, nl_dig(clocks, "tsc_to_clock"));

@@ -4,6 +4,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-reasons.h"
 #include "report-text.h"
 #include "report-words.h"
@@ -23,7 +24,7 @@ static void per_operation_cell(struct nl_table *table, const json_t *benchmark, 
     if (isnan(n))
         nl_table_cell(table, "%s", "");
     else
-        nl_table_cell(table, "%.*f", n < 100 ? 2 : 0, n);
+        nl_table_cell(table, "%s", nl_figure_fixed(n, n < 100 ? 2 : 0).text);
 }
 
 static void row(struct nl_table *table, const json_t *layers, size_t at, const json_t *benchmark,
@@ -31,7 +32,7 @@ static void row(struct nl_table *table, const json_t *layers, size_t at, const j
 {
     nl_table_cell(table, "%s", nl_dig_string(benchmark, "name", "?"));
     nl_table_cell(table, "%s", nl_dig_string(json_array_get(layers, at), "name", "?"));
-    nl_table_cell(table, "%.0f", nl_dig_number(benchmark, "operations", 0));
+    nl_table_cell(table, "%s", nl_figure_fixed(nl_dig_number(benchmark, "operations", 0), 0).text);
     for (size_t k = 1; k < n; k++) {
         const char *name = nl_dig_string(json_array_get(layers, k), "name", "?");
 
@@ -96,14 +97,15 @@ static void print_line(const struct nl_exit_line *line, void *data)
     int used;
 
     if (line->first)
-        fprintf(to->out, "  %.64s at %.16s, %.0f operations\n", line->benchmark, line->at,
-                line->operations);
+        fprintf(to->out, "  %.64s at %.16s, %s operations\n", line->benchmark, line->at,
+                nl_figure_fixed(line->operations, 0).text);
     if (line->skipped) {
         fputs("    not counted: ", to->out);
         nl_text_wrap(to, line->skipped, 17, 6);
         return;
     }
-    used = fprintf(to->out, "    %-6s %6.*f  ", line->way, line->total < 100 ? 2 : 0, line->total);
+    used = fprintf(to->out, "    %-6s %6s  ", line->way,
+                   nl_figure_fixed(line->total, line->total < 100 ? 2 : 0).text);
     nl_text_wrap(to, line->reasons, used, 19);
 }
 

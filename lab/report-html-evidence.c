@@ -4,6 +4,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-html.h"
 
 #include <string.h>
@@ -65,7 +66,8 @@ static void write_looks(struct nl_html *html, const json_t *looks)
 
         if (i == LOOKS_MAX)
             break;
-        snprintf(after, sizeof(after), "%.1f", nl_dig_number(look, "after_s", 0));
+        snprintf(after, sizeof(after), "%s",
+                 nl_figure_fixed(nl_dig_number(look, "after_s", 0), 1).text);
         nl_html_open(html, "tr", NULL);
         nl_html_row_heading(html, after);
         nl_html_cell(html, "number", "%s", nl_dig_string(look, "console_bytes", ""));

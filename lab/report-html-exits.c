@@ -4,6 +4,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-html.h"
 #include "report-reasons.h"
 #include "report-words.h"
@@ -49,7 +50,7 @@ static void per_operation(struct nl_html *html, const json_t *benchmark, const c
     if (isnan(n))
         nl_html_cell(html, NULL, "%s", "");
     else
-        nl_html_cell(html, "number", "%.*f", n < 100 ? 2 : 0, n);
+        nl_html_cell(html, "number", "%s", nl_figure_fixed(n, n < 100 ? 2 : 0).text);
 }
 
 static void write_row(const struct nl_page *page, size_t at, const json_t *benchmark, bool first)
@@ -60,7 +61,8 @@ static void write_row(const struct nl_page *page, size_t at, const json_t *bench
     nl_html_open(html, "tr", first ? "first" : NULL);
     nl_html_row_heading(html, nl_dig_string(benchmark, "name", "?"));
     nl_html_cell(html, NULL, "%s", nl_page_layer_name(page->document, at));
-    nl_html_cell(html, "number", "%.0f", nl_dig_number(benchmark, "operations", 0));
+    nl_html_cell(html, "number", "%s",
+                 nl_figure_fixed(nl_dig_number(benchmark, "operations", 0), 0).text);
     for (size_t k = 1; k < n; k++) {
         const char *layer = nl_page_layer_name(page->document, k);
 
@@ -140,14 +142,15 @@ static void write_line(const struct nl_exit_line *line, void *data)
     nl_html_open(html, "tr", line->first ? "first" : NULL);
     nl_html_row_heading(html, line->benchmark);
     nl_html_cell(html, NULL, "%s", line->at);
-    nl_html_cell(html, "number", "%.0f", line->operations);
+    nl_html_cell(html, "number", "%s", nl_figure_fixed(line->operations, 0).text);
     if (line->skipped) {
         nl_html_cell(html, NULL, "%s", "");
         nl_html_cell(html, "number", "%s", "");
         nl_html_cell(html, NULL, "not counted: %s", line->skipped);
     } else {
         nl_html_cell(html, NULL, "%s", line->way);
-        nl_html_cell(html, "number", "%.*f", line->total < 100 ? 2 : 0, line->total);
+        nl_html_cell(html, "number", "%s",
+                     nl_figure_fixed(line->total, line->total < 100 ? 2 : 0).text);
         nl_html_cell(html, NULL, "%s", line->reasons);
     }
     nl_html_close(html);

@@ -3,6 +3,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-html.h"
 
 #include <string.h>
@@ -51,9 +52,9 @@ static void write_command(struct nl_html *html, const json_t *command)
     size_t i;
     json_t *arg;
 
-    if (asprintf(&summary, "%s at %s: %s, %s, %.1f s", nl_dig_string(command, "name", "unnamed"),
+    if (asprintf(&summary, "%s at %s: %s, %s, %s s", nl_dig_string(command, "name", "unnamed"),
                  nl_dig_string(command, "layer", "?"), nl_dig_string(command, "verdict", "?"),
-                 end ? end : "", nl_dig_number(command, "seconds", 0)) < 0)
+                 end ? end : "", nl_figure_fixed(nl_dig_number(command, "seconds", 0), 1).text) < 0)
         return;
     nl_html_details(html, summary);
     nl_html_open(html, "p", NULL);
@@ -132,9 +133,9 @@ static void write_log(const struct nl_page *page, size_t index)
     cleanup_free char *text = log_text(records);
     cleanup_free char *summary = NULL;
 
-    if (asprintf(&summary, "%s: kernel log, %zu records, %.0f lost",
+    if (asprintf(&summary, "%s: kernel log, %zu records, %s lost",
                  nl_page_layer_name(page->document, index), json_array_size(records),
-                 nl_dig_number(layer, "log.lost", 0)) < 0)
+                 nl_figure_fixed(nl_dig_number(layer, "log.lost", 0), 0).text) < 0)
         return;
     nl_html_details(page->html, summary);
     nl_html_pre(page->html, text ? text : "", LOG_LIMIT);

@@ -4,6 +4,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-html.h"
 #include "report-words.h"
 
@@ -84,10 +85,12 @@ static void write_share(const struct nl_page *page, const json_t *metered, size_
     nl_html_open(html, "tr", first ? "first" : NULL);
     nl_html_row_heading(html, nl_dig_string(metered, "name", "?"));
     nl_html_cell(html, NULL, "%s", nl_page_layer_name(page->document, layer));
-    nl_html_cell(html, "number", "%.0f%s", nl_dig_number(metered, "total", 0),
+    nl_html_cell(html, "number", "%s%s",
+                 nl_figure_fixed(nl_dig_number(metered, "total", 0), 0).text,
                  nl_dig_is(metered, "estimate", "mode") ? "" : "~");
     for (size_t k = 0; k < nl_page_metered_layers(page->document); k++)
-        nl_html_cell(html, "number", "%.0f", nl_page_instructions(metered, k));
+        nl_html_cell(html, "number", "%s",
+                     nl_figure_fixed(nl_page_instructions(metered, k), 0).text);
     if (operations > 0)
         nl_html_cell(html, "number", "%.0f %%", 100 * (operations - undisturbed) / operations);
     else
@@ -142,8 +145,11 @@ static void write_exits(const struct nl_page *page, const json_t *metered, size_
             nl_html_cell(page->html, "number", "%" JSON_INTEGER_FORMAT,
                          nl_exits_reached(metered, i, k));
     for (size_t k = 0; k + 1 < n; k++)
-        nl_html_cell(page->html, "number", "%.0f",
-                     json_number_value(json_array_get(json_object_get(metered, "vmruns"), k)));
+        nl_html_cell(
+            page->html, "number", "%s",
+            nl_figure_fixed(
+                json_number_value(json_array_get(json_object_get(metered, "vmruns"), k)), 0)
+                .text);
     nl_html_close(page->html);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-html.h"
 
 #define PROFILES_MAX 40
@@ -32,7 +33,7 @@ static void write_row(struct nl_html *html, double instructions, double operatio
     nl_html_row_heading(html, function);
     nl_html_cell(html, NULL, "%s", module);
     nl_html_cell(html, NULL, "%s", layer);
-    nl_html_cell(html, "number", "%.1f", instructions / operations);
+    nl_html_cell(html, "number", "%s", nl_figure_fixed(instructions / operations, 1).text);
     nl_html_cell(html, "number", "%.1f %%", 100 * instructions / all);
     nl_html_close(html);
 }

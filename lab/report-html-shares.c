@@ -4,6 +4,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-html.h"
 
 #include <string.h>
@@ -67,8 +68,10 @@ static char *short_number(double value)
         value /= 1000;
         i++;
     }
-    return asprintf(&text, "%.*f%s", i > 0 && value < 99.95 ? 1 : 0, value, units[i]) < 0 ? NULL
-                                                                                          : text;
+    return asprintf(&text, "%s%s", nl_figure_fixed(value, i > 0 && value < 99.95 ? 1 : 0).text,
+                    units[i]) < 0
+               ? NULL
+               : text;
 }
 
 /* At L0 all is L0's: nothing to see. */

@@ -3,6 +3,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-html.h"
 
 #include <string.h>
@@ -29,14 +30,12 @@ static const json_t *of_layer(const json_t *entry, const char *layer)
 
 static void median_cell(struct nl_html *html, const json_t *layer)
 {
-    char text[32];
-
     if (!nl_dig(layer, "median")) {
         nl_html_cell(html, "number", "%s", "");
         return;
     }
-    nl_page_number(text, nl_dig_number(layer, "median", 0));
-    nl_html_cell(html, "number", "%s%s", text, nl_dig_true(layer, "unstable") ? "~" : "");
+    nl_html_cell(html, "number", "%s%s", nl_figure(nl_dig_number(layer, "median", 0)).text,
+                 nl_dig_true(layer, "unstable") ? "~" : "");
 }
 
 /* "13.6 (13.2 to 14.1)" */
@@ -49,10 +48,11 @@ static void ratio_cell(struct nl_html *html, const json_t *ratio)
     if (!ratio)
         nl_html_cell(html, "number", "%s", "");
     else if (nl_dig(ratio, "low") && nl_dig(ratio, "high"))
-        nl_html_cell(html, "number", "%.*f%s (%.*f to %.*f)", digits, value, mark, digits,
-                     nl_dig_number(ratio, "low", 0), digits, nl_dig_number(ratio, "high", 0));
+        nl_html_cell(html, "number", "%s%s (%s to %s)", nl_figure_fixed(value, digits).text, mark,
+                     nl_figure_fixed(nl_dig_number(ratio, "low", 0), digits).text,
+                     nl_figure_fixed(nl_dig_number(ratio, "high", 0), digits).text);
     else
-        nl_html_cell(html, "number", "%.*f%s", digits, value, mark);
+        nl_html_cell(html, "number", "%s%s", nl_figure_fixed(value, digits).text, mark);
 }
 
 static void write_row(struct nl_html *html, const json_t *document, const json_t *entry)

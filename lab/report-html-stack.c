@@ -4,6 +4,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "printable.h"
 #include "report-html.h"
 #include "report-words.h"
@@ -76,9 +77,9 @@ static char *equipment(const json_t *layer)
             nl_dig_string(layer, "facts.kernel.release",
                           nl_dig_string(layer, "image.kernel_release", "")));
     if (memory >= 0)
-        fprintf(out, "%s%.0f MiB", ftell(out) > 0 ? ", " : "", memory);
+        fprintf(out, "%s%s MiB", ftell(out) > 0 ? ", " : "", nl_figure_fixed(memory, 0).text);
     if (vcpus >= 0)
-        fprintf(out, "%s%.0f vCPU", ftell(out) > 0 ? ", " : "", vcpus);
+        fprintf(out, "%s%s vCPU", ftell(out) > 0 ? ", " : "", nl_figure_fixed(vcpus, 0).text);
     fclose(out);
     return text;
 }
@@ -166,7 +167,7 @@ static void write_row(struct nl_html *html, const json_t *document, size_t index
     nl_html_cell(html, NULL, "%s", nl_virtualization_word(layer));
     nl_html_cell(html, NULL, "%s", nl_hypervisor_word(layer));
     if (ready >= 0 && !is_local(document, index))
-        nl_html_cell(html, "number", "%.1f s", ready);
+        nl_html_cell(html, "number", "%s s", nl_figure_fixed(ready, 1).text);
     else
         nl_html_cell(html, "number", "%s", "");
     nl_html_close(html);

@@ -7,6 +7,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-html.h"
 #include "report-words.h"
 
@@ -105,7 +106,8 @@ static void add_bar(const struct times *times, struct nl_plot_series *bar, const
         lane > (double)nl_page_layers(times->document))
         return;
     nl_plot_add(bar, start, start + fmax(seconds, LEAST * times->end), lane + 0.18, lane + 0.82);
-    if (asprintf(&text, "%s: %.1f s, from %.1f s on%s", name, seconds, start,
+    if (asprintf(&text, "%s: %s s, from %s s on%s", name, nl_figure_fixed(seconds, 1).text,
+                 nl_figure_fixed(start, 1).text,
                  nl_dig_true(phase, "cut_short") ? "; cut short" : "") >= 0)
         bar->name = text;
 }
@@ -116,7 +118,10 @@ static char *lane_label(const json_t *document, size_t lane)
     double sum = nl_phase_seconds(document, NULL, layer);
     char *text = NULL;
 
-    return asprintf(&text, "%.20s  %.1f s", layer ? layer : "run", fmax(sum, 0)) < 0 ? NULL : text;
+    return asprintf(&text, "%.20s  %s s", layer ? layer : "run",
+                    nl_figure_fixed(fmax(sum, 0), 1).text) < 0
+               ? NULL
+               : text;
 }
 
 static void write_picture(const struct nl_page *page, const struct times *times)
@@ -184,7 +189,7 @@ static void seconds_cell(struct nl_html *html, double seconds)
     if (seconds < 0)
         nl_html_cell(html, "number", "%s", "");
     else
-        nl_html_cell(html, "number", "%.1f", seconds);
+        nl_html_cell(html, "number", "%s", nl_figure_fixed(seconds, 1).text);
 }
 
 static void write_row(struct nl_html *html, const json_t *document, const char *name)

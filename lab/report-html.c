@@ -4,6 +4,7 @@
  */
 #include "report-html.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-words.h"
 #include "report.h"
 #include "save.h"
@@ -57,17 +58,6 @@ size_t nl_page_metered_layers(const json_t *document)
     return n < NL_PAGE_LAYERS_MAX ? n : NL_PAGE_LAYERS_MAX;
 }
 
-void nl_page_number(char text[32], double value)
-{
-    double size = fabs(value);
-    int digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
-
-    if (size >= 1e7 || (size > 0 && size < 0.001))
-        snprintf(text, 32, "%.3g", value);
-    else
-        snprintf(text, 32, "%.*f", digits, value);
-}
-
 void nl_page_colour(struct nl_html *html, unsigned colour)
 {
     nl_html_attribute(html, "class", "colour-%u", colour);
@@ -114,7 +104,7 @@ static void write_verdict(const struct nl_page *page)
     nl_html_format(html, "Run %s, started %s", nl_dig_string(document, "run.id", "?"),
                    nl_dig_string(document, "run.started", "at an unknown time"));
     if (seconds >= 0)
-        nl_html_format(html, ", took %.1f s", seconds);
+        nl_html_format(html, ", took %s s", nl_figure_fixed(seconds, 1).text);
     nl_html_close(html);
     nl_html_open(html, "p", NULL);
     nl_html_leaf(html, "b", NULL, "Next: ");

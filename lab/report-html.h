@@ -85,9 +85,6 @@ size_t nl_page_layers(const json_t *document);
 /* And with the tiny guests that the meter saw its innermost layer run. */
 size_t nl_page_metered_layers(const json_t *document);
 
-/* A number with four significant digits, without an exponent where people would write none. */
-void nl_page_number(char text[32], double value);
-
 /* A square of a series' colour, for legends. */
 void nl_page_swatch(struct nl_html *html, size_t series);
 

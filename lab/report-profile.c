@@ -4,6 +4,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "printable.h"
 #include "report-text.h"
 #include "table.h"
@@ -30,14 +31,14 @@ static void print_rows(const struct nl_text *to, const json_t *functions, double
         if (i == ROWS_MAX)
             break;
         shown += instructions;
-        nl_table_cell(table, "%.1f", instructions / operations);
+        nl_table_cell(table, "%s", nl_figure_fixed(instructions / operations, 1).text);
         nl_table_cell(table, "%.1f %%", 100 * instructions / all);
         nl_table_cell(table, "%s", nl_dig_string(function, "layer", "?"));
         nl_table_cell(table, "%s", nl_dig_string(function, "module", "?"));
         nl_table_cell(table, "%s", nl_dig_string(function, "function", "?"));
     }
     if (json_array_size(functions) > ROWS_MAX) {
-        nl_table_cell(table, "%.1f", (all - shown) / operations);
+        nl_table_cell(table, "%s", nl_figure_fixed((all - shown) / operations, 1).text);
         nl_table_cell(table, "%.1f %%", 100 * (all - shown) / all);
         nl_table_cell(table, "%s", "");
         nl_table_cell(table, "%s", "");

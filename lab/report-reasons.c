@@ -4,6 +4,7 @@
 #include "report-reasons.h"
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-words.h"
 
 #include <math.h>
@@ -50,8 +51,8 @@ static char *words_of(const json_t *count, double operations, double *total)
             rest += n;
             continue;
         }
-        fprintf(out, "%s%.64s %.*f", comma, nl_dig_string(reason, "reason", "?"), n < 100 ? 2 : 0,
-                n);
+        fprintf(out, "%s%.64s %s", comma, nl_dig_string(reason, "reason", "?"),
+                nl_figure_fixed(n, n < 100 ? 2 : 0).text);
         comma = ", ";
     }
     if (rest >= WORTH_TELLING)

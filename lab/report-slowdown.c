@@ -3,6 +3,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "figure.h"
 #include "report-text.h"
 #include "table.h"
 
@@ -26,27 +27,14 @@ static const json_t *of_layer(const json_t *entry, const char *layer)
     return NULL;
 }
 
-void nl_text_number(char text[32], double value)
-{
-    double size = fabs(value);
-    int digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
-
-    if (size >= 1e7 || (size > 0 && size < 0.001))
-        snprintf(text, 32, "%.3g", value);
-    else
-        snprintf(text, 32, "%.*f", digits, value);
-}
-
 static void median_cell(struct nl_table *table, const json_t *layer)
 {
-    char text[32];
-
     if (!nl_dig(layer, "median")) {
         nl_table_cell(table, "%s", "");
         return;
     }
-    nl_text_number(text, nl_dig_number(layer, "median", 0));
-    nl_table_cell(table, "%s%s", text, nl_dig_true(layer, "unstable") ? "~" : "");
+    nl_table_cell(table, "%s%s", nl_figure(nl_dig_number(layer, "median", 0)).text,
+                  nl_dig_true(layer, "unstable") ? "~" : "");
 }
 
 /* "13.6 ±0.4%": the farther end of the interval; both are in the document. */
@@ -62,10 +50,10 @@ static void ratio_cell(struct nl_table *table, const json_t *layer, const char *
     if (!ratio)
         nl_table_cell(table, "%s", "");
     else if (value > 0 && nl_dig(ratio, "low") && nl_dig(ratio, "high"))
-        nl_table_cell(table, "%.*f%s ±%.*f%%", digits, value, mark, away < 0.1 * value ? 1 : 0,
-                      100 * away / value);
+        nl_table_cell(table, "%s%s ±%s%%", nl_figure_fixed(value, digits).text, mark,
+                      nl_figure_fixed(100 * (away / value), away < 0.1 * value ? 1 : 0).text);
     else
-        nl_table_cell(table, "%.*f%s", digits, value, mark);
+        nl_table_cell(table, "%s%s", nl_figure_fixed(value, digits).text, mark);
 }
 
 /* Columns: name, unit, and for each layer its median, its ratio to the layer below, and for the
@@ -148,12 +136,13 @@ static void print_unstable(const struct nl_text *to, const char *benchmark, cons
         int rc = 0;
 
         if (strcmp(name, "drifts") == 0)
-            rc = asprintf(&text, "%s at %s drifts by %+.0f %% from first to last sample", benchmark,
+            rc = asprintf(&text, "%s at %s drifts by %s %% from first to last sample", benchmark,
                           nl_dig_string(layer, "layer", "?"),
-                          100 * nl_dig_number(layer, "drift", 0));
+                          nl_figure_change(100 * nl_dig_number(layer, "drift", 0), 0).text);
         else if (strcmp(name, "autocorrelated") == 0)
-            rc = asprintf(&text, "%s at %s: neighbours are alike (r = %.2f)", benchmark,
-                          nl_dig_string(layer, "layer", "?"), nl_dig_number(layer, "lag1", 0));
+            rc = asprintf(&text, "%s at %s: neighbours are alike (r = %s)", benchmark,
+                          nl_dig_string(layer, "layer", "?"),
+                          nl_figure_fixed(nl_dig_number(layer, "lag1", 0), 2).text);
         if (rc <= 0)
             continue;
         fprintf(to->out, "  %sunstable:%s ", to->dim, to->plain);

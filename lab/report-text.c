@@ -4,6 +4,7 @@
 #include "report-text.h"
 #include "dig.h"
 #include "document.h"
+#include "figure.h"
 #include "hang-text.h"
 #include "printable.h"
 #include "report-words.h"
@@ -76,7 +77,7 @@ static void print_verdict(const struct nl_text *to, const json_t *document)
 
     fprintf(to->out, "%s%s%s  %s", colour, word, to->plain, name ? name : "");
     if (seconds >= 0)
-        fprintf(to->out, " in %.1f s", seconds);
+        fprintf(to->out, " in %s s", nl_figure_fixed(seconds, 1).text);
     fputs(": ", to->out);
     nl_text_wrap(to, nl_dig_string(document, "verdict.summary", "the run has not ended"),
                  (int)(strlen(word) + nl_columns(name ? name : "") + 14), 8);
@@ -109,7 +110,7 @@ static void print_stack(const struct nl_text *to, const json_t *document)
         nl_table_cell(table, "%s", nl_virtualization_word(layer));
         nl_table_cell(table, "%s", nl_hypervisor_word(layer));
         if (ready >= 0 && !local)
-            nl_table_cell(table, "%.1f s", ready);
+            nl_table_cell(table, "%s s", nl_figure_fixed(ready, 1).text);
         else
             nl_table_cell(table, "%s", "");
     }
@@ -129,7 +130,7 @@ static void seconds_cell(struct nl_table *table, double seconds)
     if (seconds < 0)
         nl_table_cell(table, "%s", "");
     else
-        nl_table_cell(table, "%.1f", seconds);
+        nl_table_cell(table, "%s", nl_figure_fixed(seconds, 1).text);
 }
 
 /* A row of the times, NAME NULL for the sums. */

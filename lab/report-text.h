@@ -31,9 +31,6 @@ void nl_text_section(const struct nl_text *to, const char *title, const char *no
 /* That KEY of the document's scenario ("benchmarks" or "meter") adds exits to every operation. */
 void nl_text_extra_exits(const struct nl_text *to, const json_t *document, const char *key);
 
-/* Four significant digits, without an exponent where people would not write one. */
-void nl_text_number(char text[32], double value);
-
 /* What goes where, with or without colours. */
 struct nl_text nl_text_to(FILE *out, bool colour);
 

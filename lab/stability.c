@@ -107,7 +107,7 @@ static void look_at_trend(struct nl_stability *stability, const double *samples,
     free(ranks_of(thin, few, &ties));
     stability->drift_p = kendall_p(score, (double)few, ties);
     if (median != 0)
-        stability->drift = nl_median(slopes, used) * (double)(few - 1) / fabs(median);
+        stability->drift = nl_median(slopes, used) / fabs(median) * (double)(few - 1);
 }
 
 double nl_dependence(const struct nl_stability *stability)

@@ -273,6 +273,39 @@ static void test_hostile(void **state)
 }
 
 /* Colours only where they are asked for, and always switched off again. */
+/* Every number as great as one can be; whole ones have a meaning, such as an index. */
+static void exaggerate(json_t *node)
+{
+    const char *key;
+    json_t *child;
+    size_t i;
+
+    if (json_is_real(node) && json_real_value(node) > 0)
+        json_real_set(node, 1e308);
+    json_object_foreach(node, key, child) exaggerate(child);
+    json_array_foreach(node, i, child) exaggerate(child);
+}
+
+/* Figures that no run measured, and whose sums are beyond all numbers, still are readable. */
+static void test_great_figures(void **state)
+{
+    cleanup_json json_t *document = fixture("report");
+    static const char *const unwanted[] = {"inf ", "inf\n", ">inf", "nan", "0000000000000000"};
+    cleanup_free char *text = NULL;
+    cleanup_free char *page = NULL;
+
+    (void)state;
+    exaggerate(document);
+    text = text_of(document, false);
+    assert_has(text, ">1e308");
+    assert_has(text, "in 1e+308 s");
+    page = nl_report_html_text(document);
+    for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++)
+        assert_has_not(text, unwanted[i]);
+    assert_has_not(page, " inf s");
+    assert_has(page, "&gt;1e308 s");
+}
+
 static void test_colour(void **state)
 {
     cleanup_json json_t *document = fixture("nested-off");
@@ -619,6 +652,7 @@ int main(void)
         cmocka_unit_test(test_failed_command),
         cmocka_unit_test(test_lab_error),
         cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_great_figures),
         cmocka_unit_test(test_colour),
         cmocka_unit_test(test_no_colour_in_a_file),
         cmocka_unit_test(test_junit),
