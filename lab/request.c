@@ -154,7 +154,7 @@ static int check_metered(const struct nl_scenario *scenario, const struct nl_ove
     char *const *metered = scenario->meter.benchmarks;
 
     for (; metered && *metered; metered++)
-        if (strcmp(*metered, "all") != 0 && !is_listed(*metered, names))
+        if (!is_listed(*metered, names))
             return fail_no_such(&place, "benchmark", *metered, "", names, err);
     return 0;
 }
@@ -162,17 +162,18 @@ static int check_metered(const struct nl_scenario *scenario, const struct nl_ove
 static int check_benchmarks(const struct request *request, const struct nl_scenario *scenario,
                             const struct nl_overrides *overrides, struct nl_error **err)
 {
-    bool optional = overrides && overrides->meter && *overrides->meter;
+    const char *option = overrides && overrides->meter ? overrides->meter : "";
+    bool names_some = *option && strcmp(option, "all") != 0;
     cleanup_strv char **names = NULL;
 
     if (!json_is_array(nl_dig(request->json, "benchmarks.names")) &&
-        !json_is_array(nl_dig(request->json, "meter.benchmarks")) && !optional)
+        !json_is_array(nl_dig(request->json, "meter.benchmarks")) && !names_some)
         return 0;
     if (known_benchmarks(&names, err) < 0 || !names ||
         check_written(request, "benchmarks", "names", names, err) < 0 ||
         check_written(request, "meter", "benchmarks", names, err) < 0)
         return -1;
-    return optional ? check_metered(scenario, overrides, names, err) : 0;
+    return names_some ? check_metered(scenario, overrides, names, err) : 0;
 }
 
 /* The length of "l2-" in "l2-log-clean", and the layer; 0: NAME does not begin like that. */

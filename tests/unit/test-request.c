@@ -5,9 +5,20 @@
 #include "request.h"
 #include "store.h"
 
+#include <sys/resource.h>
+
 #define LAYERS                                                                                     \
     "\"layers\": [\n{\"image\": \"hypervisor\"},\n{\"image\": \"hypervisor\"},\n"                  \
     "{\"image\": \"leaf\"}]"
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
 
 /* What is wrong with a scenario of LAYERS and REST; "" where it is right. The caller's. */
 static char *load(const char *rest, int depth, char **hint)
@@ -16,11 +27,11 @@ static char *load(const char *rest, int depth, char **hint)
     cleanup_scenario struct nl_scenario *scenario = NULL;
     cleanup_error struct nl_error *err = NULL;
     cleanup_free char *path = in_base("s.json");
-    FILE *file = fopen(path, "w");
+    cleanup_free char *text = NULL;
 
-    fprintf(file, "{\"name\": \"t\",\n%s%s}",
-            strncmp(rest, "\"layers\"", 8) == 0 ? "" : LAYERS ",\n", rest);
-    fclose(file);
+    assert_true(asprintf(&text, "{\"name\": \"t\",\n%s%s}",
+                         strncmp(rest, "\"layers\"", 8) == 0 ? "" : LAYERS ",\n", rest) > 0);
+    write_text(path, text);
     free(*hint);
     *hint = NULL;
     if (nl_request_load(path, &overrides, &scenario, &err) == 0)
@@ -118,12 +129,49 @@ static void test_depth(void **state)
     assert_string_equal(shallower, "");
 }
 
+enum outcome { RIGHT, RIGHT_AGENT_ASKED, WRONG, WRONG_AGENT_ASKED };
+
+/* What becomes of a scenario with --meter=METER; a process of its own counts its own children. */
+static enum outcome load_metered(const char *meter)
+{
+    const struct nl_overrides overrides = {.depth = -1, .meter = meter};
+    cleanup_free char *path = in_base("s.json");
+    struct nl_scenario *scenario = NULL;
+    struct rusage children;
+    bool right;
+    pid_t pid;
+
+    write_text(path, "{\"name\": \"t\", " LAYERS "}");
+    fflush(stdout);
+    pid = fork();
+    if (pid > 0)
+        return (enum outcome)end_of(pid);
+    right = nl_request_load(path, &overrides, &scenario, NULL) == 0;
+    getrusage(RUSAGE_CHILDREN, &children);
+    _exit((right ? RIGHT : WRONG) + (children.ru_maxrss > 0));
+}
+
+/* The agent knows which benchmarks there are; asking takes a moment, and an agent. */
+static void test_meter_option(void **state)
+{
+    (void)state;
+    assert_int_equal(load_metered("all"), RIGHT);
+    assert_int_equal(load_metered(""), RIGHT);
+    if (needs_agent("\"names\": ["))
+        skip();
+    assert_int_equal(load_metered("cpuid,syscall"), RIGHT_AGENT_ASKED);
+    assert_int_equal(load_metered("cpuidd"), WRONG_AGENT_ASKED);
+    /* As in a scenario: all is no benchmark among others. */
+    assert_int_equal(load_metered("all,cpuid"), WRONG_AGENT_ASKED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_wrong),
         IN_FOLDER(test_right),
         IN_FOLDER(test_depth),
+        IN_FOLDER(test_meter_option),
     };
 
     return cmocka_run_group_tests_name("request", tests, NULL, NULL);
