@@ -4,6 +4,7 @@
 #include "hang-text.h"
 #include "cleanup.h"
 #include "dig.h"
+#include "exits.h"
 #include "document.h"
 
 #include <string.h>
@@ -158,17 +159,21 @@ json_t *nl_hang_name(const json_t *addresses, const json_t *symbols, json_t *loo
     return backtrace;
 }
 
-json_t *nl_hang_reasons(const char *text)
+json_t *nl_hang_reasons(const json_t *reply)
 {
+    cleanup_json json_t *all = json_pack("{s:O?}", "exits", json_object_get(reply, "exits"));
+    cleanup_json json_t *counts = json_array();
     json_t *reasons = json_object();
-    unsigned long long count;
-    char name[64];
-    int used;
+    json_t *reason;
+    size_t i;
 
-    while (json_object_size(reasons) < REASONS_MAX &&
-           sscanf(text, " %llu %63[A-Za-z0-9_]%n", &count, name, &used) == 2) {
-        json_object_set_new(reasons, name, json_sprintf("%llu", count));
-        text += used;
+    nl_exits_by_reason("", all, counts);
+    json_array_foreach(nl_dig(json_array_get(counts, 0), "reasons"), i, reason)
+    {
+        if (i < REASONS_MAX)
+            json_object_set_new(
+                reasons, nl_dig_string(reason, "reason", "?"),
+                json_sprintf("%" JSON_INTEGER_FORMAT, nl_dig_integer(reason, "times", 0)));
     }
     return reasons;
 }

@@ -21,8 +21,9 @@ json_t *nl_hang_addresses(const struct nl_look *looks, size_t n, const char *sta
 json_t *nl_hang_name(const json_t *addresses, const json_t *symbols, json_t *looks,
                      const char *stack);
 
-/* "   123 hlt" lines to {"hlt": "123"}. New reference. */
-json_t *nl_hang_reasons(const char *text);
+/* What an agent counted (agents/protocol.h, "exit-reasons") as {"hlt": "123"}, the most frequent
+   first. New reference. */
+json_t *nl_hang_reasons(const json_t *reply);
 
 /* What an NMI made a console say: LINES, which are consumed, from the NMI on. New reference. */
 json_t *nl_hang_since_nmi(json_t *lines);

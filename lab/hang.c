@@ -15,20 +15,11 @@
 #define TOTAL_S 25.0
 #define CALL_S 5.0
 #define SYMBOLS_S 8.0
-#define EXITS_S 8.0
 #define NMI_S 12.0
 /* A console that has been silent for so long after its backtrace began is done with it. */
 #define NMI_SILENCE_MS 1500
 #define NMI_LINES 60
 #define STACK_WORDS 192
-
-/* Counts the exits of all guests for a second, by reason. Argument vectors carry no data. */
-static const char count_exits[] =
-    "t=/sys/kernel/tracing; [ -e $t/trace ] || mount -t tracefs nodev $t || exit 1; "
-    "cd $t && echo > trace && echo 1 > events/kvm/kvm_exit/enable && sleep 1; "
-    "echo 0 > events/kvm/kvm_exit/enable; "
-    "sed -n 's/.* kvm_exit: .*reason \\([A-Za-z_0-9]*\\).*/\\1/p' trace | sort | uniq -c | sort "
-    "-rn";
 
 struct collection {
     const struct nl_sight *sight;
@@ -174,18 +165,44 @@ static void name_functions(struct collection *collection, const char *stack)
         json_decref(backtrace);
 }
 
+static void write_reasons(struct collection *collection, const json_t *reasons)
+{
+    const char *reason;
+    json_t *times;
+
+    if (collection->file)
+        fputs("== VM exits of one second by reason\n", collection->file);
+    json_object_foreach((json_t *)reasons, reason, times)
+    {
+        if (collection->file)
+            fprintf(collection->file, "%8s %s\n", json_string_value(times), reason);
+    }
+}
+
+/* Why it exits, for a second; not if this machine is below it: that would be changed by it. */
 static void count_reasons(struct collection *collection)
 {
-    cleanup_json json_t *reply =
-        run_below(collection, json_pack("[s, s, s]", "sh", "-c", count_exits), EXITS_S);
-    json_t *reasons = nl_hang_reasons(nl_dig_string(reply, "stdout", ""));
+    const struct nl_layer *layer = collection->layer;
+    cleanup_json json_t *begun = NULL;
+    cleanup_json json_t *reply = NULL;
+    char uuid[VIR_UUID_STRING_BUFLEN];
+    json_t *reasons;
 
-    write_section(collection, "VM exits of one second by reason, of all guests of the layer below",
-                  nl_dig_string(reply, "stdout", ""));
-    if (json_object_size(reasons) > 0)
+    if (layer->index == nl_stack_outermost(layer->stack) ||
+        virDomainGetUUIDString(layer->domain, uuid) < 0)
+        return;
+    begun = ask(collection, &layer[-1], "exit-reasons", json_pack("{s:b}", "count", 1), CALL_S);
+    if (!begun || nl_sleep(1, NULL) < 0)
+        return;
+    reply = ask(collection, &layer[-1], "exit-reasons",
+                json_pack("{s:b, s:s}", "count", 0, "uuid", uuid), CALL_S);
+    reasons = nl_hang_reasons(reply);
+    if (json_object_size(reasons) > 0) {
+        write_reasons(collection, reasons);
         set(collection, "exit_reasons", reasons);
-    else
+    } else {
         json_decref(reasons);
+    }
 }
 
 /* Guests of the lab are booted with unknown_nmi_panic: an NMI makes the kernel print where it is.

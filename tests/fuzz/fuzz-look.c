@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *last = NULL;
     size_t n = text ? read_looks(text, looks, &last) : 0;
     cleanup_json json_t *seen = NULL, *addresses = NULL, *backtrace = NULL;
-    cleanup_json json_t *symbols = NULL, *evidence = NULL, *summary = NULL;
+    cleanup_json json_t *symbols = NULL, *evidence = NULL, *summary = NULL, *counted = NULL;
 
     if (n < 2)
         return 0;
@@ -81,8 +81,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     backtrace = nl_hang_name(addresses, symbols, seen, last);
     if (json_array_size(addresses) > 64 || !backtrace)
         abort();
+    counted = json_loads(last ? last : "", 0, NULL);
     evidence = json_pack("{s:O, s:O, s:o}", "looks", seen, "backtrace", backtrace, "exit_reasons",
-                         nl_hang_reasons(last));
+                         nl_hang_reasons(counted));
     summary = evidence ? nl_hang_summary(evidence) : NULL;
     if (!summary)
         abort();

@@ -261,12 +261,17 @@ static void test_evidence(void **state)
 
 static void test_exit_reasons(void **state)
 {
-    cleanup_json json_t *reasons = nl_hang_reasons("    812 hlt\n     12 interrupt\n      3 npf\n");
-    cleanup_json json_t *none = nl_hang_reasons("sh: cannot create\n");
+    cleanup_json json_t *reply = json_loads("{\"exits\": [{\"reason\": \"npf\", \"times\": 3},"
+                                            " {\"reason\": \"hlt\", \"times\": 812}], \"inside\":"
+                                            " [{\"reason\": \"hlt\", \"times\": 800}]}",
+                                            0, NULL);
+    cleanup_json json_t *reasons = nl_hang_reasons(reply);
+    cleanup_json json_t *none = nl_hang_reasons(NULL);
 
     (void)state;
-    assert_int_equal(json_object_size(reasons), 3);
+    assert_int_equal(json_object_size(reasons), 2);
     assert_string_equal(json_string_value(json_object_get(reasons, "hlt")), "812");
+    assert_string_equal(json_object_iter_key(json_object_iter(reasons)), "hlt");
     assert_int_equal(json_object_size(none), 0);
 }
 
