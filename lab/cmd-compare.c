@@ -1,6 +1,7 @@
 /*
  * cmd-compare.c - `nestlab compare`: what changed between two runs, or two sets of runs.
  */
+#include "args-number.h"
 #include "cmd.h"
 #include "compare.h"
 #include "outputs.h"
@@ -8,7 +9,6 @@
 #include "save.h"
 #include "streams.h"
 
-#include <argp.h>
 #include <math.h>
 
 enum { KEY_FORCE = 'f', KEY_JSON = 'j', KEY_WITH = 0x100, KEY_ABOVE, KEY_ALPHA, KEY_CSV, KEY_HTML };
@@ -39,17 +39,6 @@ struct options {
     struct nl_output outputs[OUTPUTS + 1];
 };
 
-static double parse_number(struct argp_state *state, const char *option, const char *text,
-                           double low, double high)
-{
-    char *end;
-    double value = strtod(text, &end);
-
-    if (end == text || *end || !(value >= low && value <= high))
-        argp_error(state, "%s %s: is no number from %g to %g", option, text, low, high);
-    return value;
-}
-
 /* Without --with the first is the base and the second is new. */
 static void finish(struct options *options, struct argp_state *state)
 {
@@ -73,10 +62,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->n_base = options->n;
         return 0;
     case KEY_ABOVE:
-        options->compare.fail_above = parse_number(state, "--fail-above", arg, 0, 1e6);
+        options->compare.fail_above = nl_args_number(state, "--fail-above", arg, 0, 1e6);
         return 0;
     case KEY_ALPHA:
-        options->compare.alpha = parse_number(state, "--alpha", arg, 1e-6, 0.5);
+        options->compare.alpha = nl_args_number(state, "--alpha", arg, 1e-6, 0.5);
         return 0;
     case KEY_FORCE:
         options->compare.force = true;

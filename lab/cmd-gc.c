@@ -1,13 +1,12 @@
 /*
  * cmd-gc.c - `nestlab gc`: remove what killed runs and builds left behind, and nothing else.
  */
+#include "args-number.h"
 #include "choose.h"
 #include "cmd.h"
 #include "dig.h"
 #include "image.h"
 #include "rundir.h"
-
-#include <argp.h>
 
 struct gc_args {
     const char *store;
@@ -20,6 +19,7 @@ struct gc_args {
 enum { OPTION_DRY_RUN = 0x100, OPTION_IMAGES, OPTION_OLDER_THAN };
 
 #define OLDER_DAYS 30
+#define OLDER_DAYS_MAX 36500
 #define DAY_S 86400.0
 
 static const struct argp_option options[] = {
@@ -36,7 +36,6 @@ static const struct argp_option options[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct gc_args *args = state->input;
-    char *end;
 
     switch (key) {
     case OPTION_DRY_RUN:
@@ -52,9 +51,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         args->images = true;
         return 0;
     case OPTION_OLDER_THAN:
-        args->older_days = strtod(arg, &end);
-        if (end == arg || *end || !(args->older_days >= 0 && args->older_days <= 36500))
-            argp_error(state, "--older-than takes a number of days, 0 to 36500");
+        args->older_days = nl_args_number(state, "--older-than", arg, 0, OLDER_DAYS_MAX);
         args->images = true;
         return 0;
     default:

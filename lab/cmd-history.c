@@ -1,6 +1,7 @@
 /*
  * cmd-history.c - `nestlab history`: keeps documents over time, and says what changed when.
  */
+#include "args-number.h"
 #include "cmd.h"
 #include "dig.h"
 #include "document-set.h"
@@ -12,7 +13,6 @@
 #include "save.h"
 #include "streams.h"
 
-#include <argp.h>
 #include <string.h>
 
 enum {
@@ -59,17 +59,6 @@ struct options {
     bool told_how; /* --last or --alpha */
 };
 
-static double parse_number(struct argp_state *state, const char *option, const char *text,
-                           double low, double high)
-{
-    char *end;
-    double value = strtod(text, &end);
-
-    if (end == text || *end || !(value >= low && value <= high))
-        argp_error(state, "%s %s: is no number from %g to %g", option, text, low, high);
-    return value;
-}
-
 /* Is a look at the history asked for? */
 static bool asks_to_look(const struct options *options)
 {
@@ -89,13 +78,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->at = arg;
         return 0;
     case KEY_LAST:
-        options->last = (size_t)parse_number(state, "--last", arg, 1, NL_HISTORY_RUNS_MAX);
+        options->last = (size_t)nl_args_number(state, "--last", arg, 1, NL_HISTORY_RUNS_MAX);
         if (strspn(arg, "0123456789") != strlen(arg))
             argp_error(state, "--last %s: is no whole number", arg);
         options->told_how = true;
         return 0;
     case KEY_ALPHA:
-        options->alpha = parse_number(state, "--alpha", arg, ALPHA_MIN, 0.5);
+        options->alpha = nl_args_number(state, "--alpha", arg, ALPHA_MIN, 0.5);
         options->told_how = true;
         return 0;
     case KEY_CSV:

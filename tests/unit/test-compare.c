@@ -647,6 +647,9 @@ static void test_command(void **state)
         {{"a", "b", "c.json"}, 2, "needs two"},
         {{"--with", "a"}, 2, "--with goes between"},
         {{"a", "b", "--alpha", "2"}, 2, "--alpha 2: is no number from"},
+        {{"a", "b", "--alpha="}, 2, "--alpha : is no number from"},
+        {{"a", "b", "--fail-above", "5x"}, 2, "--fail-above 5x: is no number from 0 to 1e+06"},
+        {{"a", "b", "--fail-above", "nan"}, 2, "--fail-above nan: is no number from"},
         {{"a", "empty"}, 2, "holds no document"},
         {{"a", "nothing"}, 2, "cannot open nothing"},
     };
