@@ -40,6 +40,19 @@ static void write_reasons(const struct nl_page *page, int status)
         nl_html_format(page->html, "Nothing is known to have got worse by more than %g %%.", above);
 }
 
+/* "clean-261130-92a3", or "5 runs" */
+static void write_side_name(const struct nl_page *page, const char *before, const char *key)
+{
+    const json_t *runs = json_object_get(page->document, key);
+    size_t n = json_array_size(runs);
+
+    if (n == 1)
+        nl_html_format(page->html, "%s%s", before,
+                       nl_dig_string(json_array_get(runs, 0), "id", "?"));
+    else
+        nl_html_format(page->html, "%s%zu runs", before, n);
+}
+
 void nl_compare_html_head(const struct nl_page *page)
 {
     bool judged = nl_dig(page->document, "fail_above") != NULL;
@@ -61,6 +74,10 @@ void nl_compare_html_head(const struct nl_page *page)
         write_reasons(page, status);
         nl_html_close(html);
     }
+    nl_html_open(html, "p", "note");
+    write_side_name(page, "Base: ", "base");
+    write_side_name(page, "; new: ", "new");
+    nl_html_close(html);
     nl_html_close(html);
 }
 

@@ -195,6 +195,17 @@ static size_t name_rows(const json_t *rows, struct nl_plot_tick *names, char (*t
     return n;
 }
 
+static void write_legend(struct nl_html *html)
+{
+    nl_html_open(html, "ul", "legend");
+    for (size_t k = 0; k < LOOKS; k++)
+        if (looks[k].verdict)
+            nl_page_legend_entry(html, looks[k].colour, "%s", looks[k].verdict);
+    nl_html_leaf(html, "li", NULL, "hollow: unchanged, or not judged");
+    nl_html_leaf(html, "li", "quiet", "to the right of 1\u00d7: slower than the base");
+    nl_html_close(html);
+}
+
 static void write_ratios(const struct nl_page *page)
 {
     const json_t *rows = json_object_get(page->document, "times");
@@ -229,6 +240,7 @@ static void write_ratios(const struct nl_page *page)
     plot.x.low /= 1.01;
     plot.x.high *= 1.01;
     plot.x.n_ticks = make_ticks(&plot.x, ticks, labels);
+    write_legend(page->html);
     nl_page_rows(page, &plot, plot.y.n_ticks, ROW_HEIGHT);
     for (size_t k = 0; k < plot.n_series; k++)
         free(ratios.series[k].values);
@@ -246,8 +258,8 @@ static void write_times(const struct nl_page *page)
     nl_html_format(page->html,
                    "Medians; how many times slower, with its interval; above 1 is always worse. p "
                    "is corrected for the %zu rows: with %g %% or less it is a change. ~ is "
-                   "unstable. In the picture hollow is unchanged, and what is further away than "
-                   "%g times is at the edge.",
+                   "unstable. In the picture, what is further away than %g times is at the "
+                   "edge.",
                    json_array_size(rows), 100 * nl_dig_number(page->document, "alpha", 0), EDGE);
     nl_html_close(page->html);
     json_array_foreach(rows, i, row) by_samples += nl_dig_is(row, "observations", "samples");
@@ -342,26 +354,19 @@ static void write_metered(const struct nl_page *page)
     nl_html_table_end(page->html);
 }
 
-static const struct section {
-    const char *id;
-    const char *title;
-    const char *key; /* left out where that is empty; NULL: where no run failed */
-    void (*write)(const struct nl_page *page);
-} sections[] = {
-    {"failures", "Failures", NULL, nl_compare_html_failures},
-    {"not-comparable", "Not comparable", "not_comparable", write_obstacles},
-    {"differs", "What differs", "differs", write_subjects},
-    {"times", "Times", "times", write_times},
-    {"counted", "Counted", "metered", write_metered},
-    {"runs", "Runs", "base", nl_compare_html_runs},
-};
-
-static bool is_empty(const json_t *comparison, const char *key)
+static bool any_failed(const json_t *comparison)
 {
-    if (key)
-        return json_array_size(json_object_get(comparison, key)) == 0;
-    return nl_compare_runs_failed(comparison) == 0;
+    return nl_compare_runs_failed(comparison) > 0;
 }
+
+static const struct nl_page_section sections[] = {
+    {"failures", "Failures", NULL, any_failed, nl_compare_html_failures},
+    {"not-comparable", "Not comparable", "not_comparable", NULL, write_obstacles},
+    {"differs", "What differs", "differs", NULL, write_subjects},
+    {"times", "Times", "times", NULL, write_times},
+    {"counted", "Counted", "metered", NULL, write_metered},
+    {"runs", "Runs", "base", NULL, nl_compare_html_runs},
+};
 
 char *nl_compare_html(const json_t *comparison)
 {
@@ -370,18 +375,6 @@ char *nl_compare_html(const json_t *comparison)
 
     page.html = nl_html_new("Comparison - nestlab");
     nl_compare_html_head(&page);
-    nl_html_open(page.html, "main", NULL);
-    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-        if (is_empty(comparison, sections[i].key))
-            continue;
-        nl_html_section(page.html, 2, sections[i].id, sections[i].title, NULL);
-        sections[i].write(&page);
-        nl_html_close(page.html);
-    }
-    nl_html_close(page.html);
-    nl_html_open(page.html, "footer", NULL);
-    nl_html_format(page.html, "Made by nestlab %s; `nestlab compare --json` holds more.",
-                   NL_VERSION);
-    nl_html_close(page.html);
-    return nl_html_finish(page.html);
+    nl_page_sections(&page, sections, sizeof(sections) / sizeof(sections[0]));
+    return nl_page_finish(&page, "; `nestlab compare --json` holds more.");
 }

@@ -174,9 +174,5 @@ char *nl_history_html(const json_t *history)
     for (size_t lane = 0; lane < json_array_size(json_object_get(history, "lanes")); lane++)
         write_lane(&page, lane);
     nl_html_close(page.html);
-    nl_html_open(page.html, "footer", NULL);
-    nl_html_format(page.html, "Made by nestlab %s; `nestlab history --json` holds more.",
-                   NL_VERSION);
-    nl_html_close(page.html);
-    return nl_html_finish(page.html);
+    return nl_page_finish(&page, "; `nestlab history --json` holds more.");
 }

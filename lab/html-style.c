@@ -103,9 +103,11 @@ const char nl_html_style[] =
     " .verdict { padding: 0.8rem 0.9rem; } dl { grid-template-columns: 1fr; gap: 0; }"
     " dd { margin-bottom: 0.4rem; grid-column: 1; } th, td { "
     "padding-right: 0.5rem; }"
-    " svg.wide { display: none; } svg.narrow { display: block; }\n"
-    " table { width: max-content; } th, td { max-width: 18rem; overflow-wrap: anywhere; }\n"
+    " table { width: max-content; } th, td { max-width: 18rem; overflow-wrap: anywhere; }"
+    " td.pass, td.fail, td.error, td.skip { white-space: normal; }\n"
     " .scroll tbody th { position: sticky; left: 0; background: var(--page); } }\n"
+    /* Below that the letters of the wide one would be less than 10 pixels high. */
+    "@media (max-width: 60rem) { svg.wide { display: none; } svg.narrow { display: block; } }\n"
     "@media print { html { font-size: 9pt; } body { max-width: none; padding: 0; } nav { display: "
     "none; }\n"
     " pre { max-height: none; font-size: 7.5pt; overflow: visible; } .scroll { overflow: visible; "

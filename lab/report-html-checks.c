@@ -22,11 +22,6 @@ static const struct verdict {
     {"skip", "\u2013 skip"},
 };
 
-bool nl_page_has_checks(const json_t *document)
-{
-    return json_array_size(json_object_get(document, "checks")) > 0;
-}
-
 /* What the check is called at whatever layer: "l0-booted" of L0 is "booted". */
 static const char *short_name(const json_t *check)
 {

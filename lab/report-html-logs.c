@@ -12,11 +12,6 @@
 #define OUTPUT_LIMIT 20000
 #define LOG_LIMIT 200000
 
-bool nl_page_has_commands(const json_t *document)
-{
-    return json_array_size(json_object_get(document, "commands")) > 0;
-}
-
 static void write_output(struct nl_html *html, const char *name, const char *text)
 {
     if (!*text)

@@ -85,17 +85,15 @@ static void add_layer(const struct nl_page *page, struct ratios *ratios, struct 
     }
 }
 
-static void write_legend(const struct nl_page *page)
+static void write_legend(const struct nl_page *page, size_t layers)
 {
-    nl_html_open(page->html, "ul", "legend");
-    for (size_t k = 1; k < nl_page_layers(page->document); k++) {
-        nl_html_open(page->html, "li", NULL);
-        nl_page_swatch(page->html, k);
-        nl_html_format(page->html, "%s to %s", nl_page_layer_name(page->document, k),
-                       nl_page_layer_name(page->document, 0));
-        nl_html_close(page->html);
-    }
+    char after[32];
+
+    snprintf(after, sizeof(after), " to %.20s", nl_page_layer_name(page->document, 0));
+    nl_page_legend(page, 1, layers, "", after);
     nl_html_leaf(page->html, "li", NULL, "hollow: unstable");
+    if (layers > 2)
+        nl_html_leaf(page->html, "li", "quiet", "in each row from above");
     nl_html_close(page->html);
 }
 
@@ -129,7 +127,7 @@ void nl_page_ratios(const struct nl_page *page)
     for (size_t k = 1; k < layers; k++)
         add_layer(page, &ratios[k], &plot.x, k);
     plot.x.step = pow(10, ceil(log10(plot.x.high / plot.x.low) / 4));
-    write_legend(page);
+    write_legend(page, layers);
     nl_page_rows(page, &plot, n, LANE * (double)(layers - 1) + GAP);
     for (size_t k = 1; k < layers; k++) {
         free(ratios[k].intervals.values);

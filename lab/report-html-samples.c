@@ -147,25 +147,14 @@ static void collect(const struct nl_page *page, struct distributions *all)
     }
 }
 
-static void write_legend(const struct nl_page *page)
-{
-    nl_html_open(page->html, "ul", "legend");
-    for (size_t k = 0; k < nl_page_layers(page->document); k++) {
-        nl_html_open(page->html, "li", NULL);
-        nl_page_swatch(page->html, k);
-        nl_html_text(page->html, nl_page_layer_name(page->document, k));
-        nl_html_close(page->html);
-    }
-    nl_html_close(page->html);
-}
-
 static void write_plots(const struct nl_page *page, const struct distributions *all)
 {
     cleanup_plots struct nl_plot_pictures *pictures = nl_page_draw(page, all->plots, all->n);
 
     if (!pictures)
         return;
-    write_legend(page);
+    nl_page_legend(page, 0, nl_page_layers(page->document), "", "");
+    nl_html_close(page->html);
     nl_html_open(page->html, "div", "plots small");
     for (size_t i = 0; i < all->n; i++) {
         nl_html_open(page->html, "div", NULL);

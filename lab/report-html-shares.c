@@ -101,18 +101,6 @@ static void add_share(const struct nl_page *page, const json_t *metered, size_t 
     add_row(rows, name, short_number(nl_dig_number(metered, "total", sum)));
 }
 
-static void write_legend(const struct nl_page *page, size_t from, size_t to, const char *before)
-{
-    nl_html_open(page->html, "ul", "legend");
-    for (size_t k = from; k < to; k++) {
-        nl_html_open(page->html, "li", NULL);
-        nl_page_swatch(page->html, k);
-        nl_html_format(page->html, "%s %s", before, nl_page_layer_name(page->document, k));
-        nl_html_close(page->html);
-    }
-    nl_html_close(page->html);
-}
-
 void nl_page_meter_shares(const struct nl_page *page)
 {
     cleanup_rows struct rows *rows = new_rows(NL_PLOT_BOXES);
@@ -138,7 +126,9 @@ void nl_page_meter_shares(const struct nl_page *page)
     plot.n_beside = rows->n;
     plot.series = rows->series;
     plot.n_series = nl_page_metered_layers(page->document);
-    write_legend(page, 0, plot.n_series, "executed by");
+    nl_page_legend(page, 0, plot.n_series, "executed by ", "");
+    nl_html_leaf(page->html, "li", "quiet", "in each row from the left");
+    nl_html_close(page->html);
     nl_page_rows(page, &plot, rows->n, ROW);
 }
 
@@ -194,6 +184,9 @@ void nl_page_meter_entries(const struct nl_page *page)
     plot.y = (struct nl_plot_axis){.ticks = rows->names, .n_ticks = rows->n, .grid = true};
     plot.series = &rows->series[1];
     plot.n_series = layers - 1;
-    write_legend(page, 1, layers, "VMRUN by L0, for an operation at");
+    nl_page_legend(page, 1, layers, "VMRUN by L0, for an operation at ", "");
+    if (layers > 2)
+        nl_html_leaf(page->html, "li", "quiet", "in each row from above");
+    nl_html_close(page->html);
     nl_page_rows(page, &plot, rows->n, LANE * (double)(layers - 1) + GAP);
 }

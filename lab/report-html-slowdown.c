@@ -10,11 +10,6 @@
 
 #define ROWS_MAX 200
 
-bool nl_page_has_slowdown(const json_t *document)
-{
-    return json_array_size(json_object_get(document, "slowdown")) > 0;
-}
-
 static const json_t *of_layer(const json_t *entry, const char *layer)
 {
     size_t i;

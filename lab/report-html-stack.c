@@ -18,11 +18,6 @@
 #define BOX_LINES 3
 #define LETTERS 46 /* of a line */
 
-bool nl_page_has_stack(const json_t *document)
-{
-    return nl_page_layers(document) > 0;
-}
-
 static bool is_local(const json_t *document, size_t index)
 {
     return index == 0 && nl_dig_is(document, "run.l0.taken", "local");

@@ -2,8 +2,8 @@
  * report-html-time.c - where the time went, in the report's page: a line of bars per layer, a bar
  * per phase, and a table.
  *
- * The picture is there twice, of which the style sheet shows one: on a phone the bars are to get
- * shorter, and the text not smaller.
+ * The picture is there twice, of which the style sheet shows one: where there is less room the bars
+ * are to get shorter, and the text not smaller.
  */
 #include "cleanup.h"
 #include "dig.h"
@@ -35,11 +35,6 @@ struct times {
     double end;
     double step;
 };
-
-bool nl_page_has_time(const json_t *document)
-{
-    return json_array_size(json_object_get(document, "phases")) > 0;
-}
 
 static size_t index_of(const struct names *names, const char *name)
 {
@@ -175,12 +170,8 @@ static void write_legend(struct nl_html *html, const char *of, const struct name
         return;
     nl_html_open(html, "ul", "legend");
     nl_html_leaf(html, "li", "quiet", of);
-    for (size_t i = 0; i < names->n; i++) {
-        nl_html_open(html, "li", NULL);
-        nl_page_swatch(html, i);
-        nl_html_text(html, names->names[i]);
-        nl_html_close(html);
-    }
+    for (size_t i = 0; i < names->n; i++)
+        nl_page_legend_entry(html, nl_colour_series(i), "%s", names->names[i]);
     nl_html_close(html);
 }
 

@@ -53,11 +53,6 @@ void nl_page_diagnosis(const struct nl_page *page)
     nl_html_close(html);
 }
 
-bool nl_page_has_failure(const json_t *document)
-{
-    return nl_dig(document, "failure");
-}
-
 void nl_page_failure(const struct nl_page *page)
 {
     const json_t *failure = nl_dig(page->document, "failure");
@@ -93,11 +88,6 @@ void nl_page_failure(const struct nl_page *page)
 static bool is_bad(const json_t *finding)
 {
     return nl_dig_is(finding, "severity", "error") || nl_dig_is(finding, "severity", "warning");
-}
-
-bool nl_page_has_findings(const json_t *document)
-{
-    return json_array_size(nl_dig(document, "findings")) > 0;
 }
 
 /* One of the words that the style sheet knows. */

@@ -10,28 +10,24 @@
 #include "save.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
-static const struct section {
-    const char *id;
-    const char *title;
-    bool (*present)(const json_t *document); /* NULL: always */
-    void (*write)(const struct nl_page *page);
-} sections[] = {
-    {"diagnosis", "Diagnosis", nl_page_has_diagnosis, nl_page_diagnosis},
-    {"failure", "Failure", nl_page_has_failure, nl_page_failure},
-    {"stack", "Stack", nl_page_has_stack, nl_page_stack},
-    {"checks", "Checks", nl_page_has_checks, nl_page_checks},
-    {"findings", "Findings", nl_page_has_findings, nl_page_findings},
-    {"slowdown", "Slowdown", nl_page_has_slowdown, nl_page_slowdown},
-    {"exits", "VM exits", nl_page_has_exits, nl_page_exits},
-    {"exit-reasons", "VM exits by reason", nl_page_has_exit_reasons, nl_page_exit_reasons},
-    {"meter", "Meter", nl_page_has_meter, nl_page_meter},
-    {"profile", "Profile", nl_page_has_profiles, nl_page_profiles},
-    {"time", "Time", nl_page_has_time, nl_page_time},
-    {"commands", "Commands", nl_page_has_commands, nl_page_commands},
-    {"logs", "Logs", nl_page_has_logs, nl_page_logs},
-    {"repeat", "To repeat this run", NULL, nl_page_repeat},
+static const struct nl_page_section sections[] = {
+    {"diagnosis", "Diagnosis", NULL, nl_page_has_diagnosis, nl_page_diagnosis},
+    {"failure", "Failure", "failure", NULL, nl_page_failure},
+    {"stack", "Stack", "layers", NULL, nl_page_stack},
+    {"checks", "Checks", "checks", NULL, nl_page_checks},
+    {"findings", "Findings", "findings", NULL, nl_page_findings},
+    {"slowdown", "Slowdown", "slowdown", NULL, nl_page_slowdown},
+    {"exits", "VM exits", NULL, nl_page_has_exits, nl_page_exits},
+    {"exit-reasons", "VM exits by reason", NULL, nl_page_has_exit_reasons, nl_page_exit_reasons},
+    {"meter", "Meter", NULL, nl_page_has_meter, nl_page_meter},
+    {"profile", "Profile", NULL, nl_page_has_profiles, nl_page_profiles},
+    {"time", "Time", "phases", NULL, nl_page_time},
+    {"commands", "Commands", "commands", NULL, nl_page_commands},
+    {"logs", "Logs", NULL, nl_page_has_logs, nl_page_logs},
+    {"repeat", "To repeat this run", NULL, NULL, nl_page_repeat},
 };
 
 const char *nl_page_layer_name(const json_t *document, size_t index)
@@ -64,17 +60,36 @@ void nl_page_colour(struct nl_html *html, unsigned colour)
     nl_html_attribute(html, "color", "%s", nl_html_colour(colour));
 }
 
-void nl_page_swatch(struct nl_html *html, size_t series)
+void nl_page_legend_entry(struct nl_html *html, unsigned colour, const char *format, ...)
 {
+    cleanup_free char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    va_end(args);
+    nl_html_open(html, "li", NULL);
     nl_html_ornament(html, "swatch", 12, 12);
     nl_html_open(html, "rect", NULL);
-    nl_page_colour(html, nl_colour_series(series));
+    nl_page_colour(html, colour);
     nl_html_attribute(html, "width", "12");
     nl_html_attribute(html, "height", "12");
     nl_html_attribute(html, "rx", "2");
     nl_html_attribute(html, "fill", "currentColor");
     nl_html_close(html);
     nl_html_close(html);
+    nl_html_text(html, text);
+    nl_html_close(html);
+}
+
+void nl_page_legend(const struct nl_page *page, size_t from, size_t to, const char *before,
+                    const char *after)
+{
+    nl_html_open(page->html, "ul", "legend");
+    for (size_t k = from; k < to; k++)
+        nl_page_legend_entry(page->html, nl_colour_series(k), "%s%s%s", before,
+                             nl_page_layer_name(page->document, k), after);
 }
 
 static void write_verdict(const struct nl_page *page)
@@ -115,32 +130,6 @@ static void write_verdict(const struct nl_page *page)
     nl_html_close(html);
 }
 
-static bool is_present(const struct section *section, const json_t *document)
-{
-    return !section->present || section->present(document);
-}
-
-static void write_contents(const struct nl_page *page)
-{
-    struct nl_html *html = page->html;
-
-    nl_html_open(html, "nav", NULL);
-    nl_html_attribute(html, "aria-label", "Sections");
-    nl_html_open(html, "ul", NULL);
-    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-        if (!is_present(&sections[i], page->document))
-            continue;
-        nl_html_open(html, "li", NULL);
-        nl_html_open(html, "a", NULL);
-        nl_html_attribute(html, "href", "#%s", sections[i].id);
-        nl_html_text(html, sections[i].title);
-        nl_html_close(html);
-        nl_html_close(html);
-    }
-    nl_html_close(html);
-    nl_html_close(html);
-}
-
 char *nl_report_html_text(const json_t *document)
 {
     cleanup_error struct nl_error *missing = NULL;
@@ -152,21 +141,8 @@ char *nl_report_html_text(const json_t *document)
         return NULL;
     page.html = nl_html_new(title);
     write_verdict(&page);
-    write_contents(&page);
-    nl_html_open(page.html, "main", NULL);
-    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-        if (!is_present(&sections[i], document))
-            continue;
-        nl_html_section(page.html, 2, sections[i].id, sections[i].title, NULL);
-        sections[i].write(&page);
-        nl_html_close(page.html);
-    }
-    nl_html_close(page.html);
-    nl_html_open(page.html, "footer", NULL);
-    nl_html_format(page.html, "Made by nestlab %s from document.json, which holds more.",
-                   NL_VERSION);
-    nl_html_close(page.html);
-    return nl_html_finish(page.html);
+    nl_page_sections(&page, sections, sizeof(sections) / sizeof(sections[0]));
+    return nl_page_finish(&page, " from document.json, which holds more.");
 }
 
 int nl_report_html(const json_t *document, const char *path, struct nl_error **err)

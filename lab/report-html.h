@@ -25,21 +25,15 @@ struct nl_page {
 void nl_page_diagnosis(const struct nl_page *page);
 bool nl_page_has_diagnosis(const json_t *document);
 void nl_page_failure(const struct nl_page *page);
-bool nl_page_has_failure(const json_t *document);
 void nl_page_findings(const struct nl_page *page);
-bool nl_page_has_findings(const json_t *document);
 
 void nl_page_stack(const struct nl_page *page);
-bool nl_page_has_stack(const json_t *document);
 
 void nl_page_checks(const struct nl_page *page);
-bool nl_page_has_checks(const json_t *document);
 
 void nl_page_time(const struct nl_page *page);
-bool nl_page_has_time(const json_t *document);
 
 void nl_page_slowdown(const struct nl_page *page);
-bool nl_page_has_slowdown(const json_t *document);
 
 void nl_page_exits(const struct nl_page *page);
 bool nl_page_has_exits(const json_t *document);
@@ -70,11 +64,25 @@ bool nl_page_has_profiles(const json_t *document);
 void nl_page_evidence(const struct nl_page *page); /* within the failure */
 
 void nl_page_commands(const struct nl_page *page);
-bool nl_page_has_commands(const json_t *document);
 void nl_page_logs(const struct nl_page *page);
 bool nl_page_has_logs(const json_t *document);
 
 void nl_page_repeat(const struct nl_page *page);
+
+/* A section that is left out where there is nothing for it. */
+struct nl_page_section {
+    const char *id;
+    const char *title;
+    const char *key; /* NULL, or: there is something if the document has that, and not empty */
+    bool (*present)(const json_t *document); /* the same, where that is not all; NULL: always */
+    void (*write)(const struct nl_page *page);
+};
+
+/* Links to the sections that are there, and these sections. */
+void nl_page_sections(const struct nl_page *page, const struct nl_page_section *sections, size_t n);
+
+/* End the page with what made it, and MORE; see nl_html_finish(). */
+char *nl_page_finish(const struct nl_page *page, const char *more);
 
 /* "L1" or what the layer at INDEX calls itself. */
 const char *nl_page_layer_name(const json_t *document, size_t index);
@@ -85,8 +93,14 @@ size_t nl_page_layers(const json_t *document);
 /* And with the tiny guests that the meter saw its innermost layer run. */
 size_t nl_page_metered_layers(const json_t *document);
 
-/* A square of a series' colour, for legends. */
-void nl_page_swatch(struct nl_html *html, size_t series);
+/* In a legend (ul of class legend): a square of the colour (enum nl_colour), and what it means. */
+void nl_page_legend_entry(struct nl_html *html, unsigned colour, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A legend of the layers FROM to TO - 1, each with BEFORE and AFTER its name. To be closed: more
+   may follow. */
+void nl_page_legend(const struct nl_page *page, size_t from, size_t to, const char *before,
+                    const char *after);
 
 /* Draw PLOTS, or write that they are missing and return NULL. */
 struct nl_plot_pictures *nl_page_draw(const struct nl_page *page, const struct nl_plot *plots,

@@ -132,6 +132,7 @@ for scheme in light dark; do
         audit_page report "$width" "$scheme"
     done
 done
+audit_page report 768 light
 audit_page panic 360 dark
 audit_page hang 1280 light
 audit_page hostile 360 light

@@ -784,6 +784,10 @@ static void test_html(void **state)
     assert_non_null(strstr(page, "+50"));
     assert_non_null(strstr(page, ">worse, FAIL<"));
     assert_non_null(strstr(page, ">unchanged<"));
+    assert_non_null(strstr(page, "Base: a; new: "));
+    assert_non_null(strstr(page, "<a href=\"#times\">Times</a>"));
+    assert_null(strstr(page, "href=\"#failures\""));
+    assert_non_null(strstr(page, "</svg>\nbetter</li>"));
     assert_non_null(strstr(page, ">At</th><th scope=\"col\">Verdict</th>"));
 }
 
