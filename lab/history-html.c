@@ -128,7 +128,14 @@ static void write_row(struct nl_html *html, const json_t *series)
     nl_html_close(html);
 }
 
-static void write_table(const struct nl_page *page, size_t lane)
+static bool is_shown(const json_t *series, size_t lane, bool changed)
+{
+    return (size_t)nl_dig_integer(series, "lane", 0) == lane &&
+           (json_array_size(json_object_get(series, "changes")) > 0) == changed;
+}
+
+/* Those that CHANGED; the others are many, and folded away. */
+static void write_table(const struct nl_page *page, size_t lane, bool changed)
 {
     static const char *const headings[] = {
         "Figure",       "Kind",        "At",       "Unit", ">Runs",
@@ -136,13 +143,24 @@ static void write_table(const struct nl_page *page, size_t lane)
     size_t i, n = 0;
     json_t *series;
 
+    json_array_foreach(json_object_get(page->document, "series"), i, series)
+    {
+        n += is_shown(series, lane, changed);
+    }
+    if (n == 0)
+        return;
+    n = 0;
+    if (!changed)
+        nl_html_details(page->html, "A row for each series that did not change");
     nl_html_table(page->html, "Medians of the first and the last level", headings);
     json_array_foreach(json_object_get(page->document, "series"), i, series)
     {
-        if ((size_t)nl_dig_integer(series, "lane", 0) == lane && n++ < ROWS_MAX)
+        if (is_shown(series, lane, changed) && n++ < ROWS_MAX)
             write_row(page->html, series);
     }
     nl_html_table_end(page->html);
+    if (!changed)
+        nl_html_close(page->html);
 }
 
 static void write_lane(const struct nl_page *page, size_t index)
@@ -159,7 +177,8 @@ static void write_lane(const struct nl_page *page, size_t index)
     for (size_t run = 0; run < runs; run++)
         write_changes_at(page, index, (json_int_t)run);
     nl_history_plots(page, index);
-    write_table(page, index);
+    write_table(page, index, true);
+    write_table(page, index, false);
     nl_html_close(page->html);
 }
 

@@ -159,11 +159,18 @@ static void add_ticks(const json_t *history, struct trend *trend, struct nl_plot
 static void describe(struct trend *trend)
 {
     const char *layer = nl_dig_string(trend->series, "layer", "");
-    size_t changes = json_array_size(json_object_get(trend->series, "changes"));
+    const json_t *list = json_object_get(trend->series, "changes");
+    size_t changes = json_array_size(list);
+    const json_t *last = changes > 0 ? json_array_get(list, changes - 1) : NULL;
 
-    snprintf(trend->title, sizeof(trend->title), "%.64s%s%.8s, %.64s",
+    /* The verdict in a word: the mark's colour alone does not tell it to everybody. */
+    snprintf(trend->title, sizeof(trend->title), "%.64s%s%.8s, %.40s%s%.16s",
              nl_dig_string(trend->series, "name", "?"), *layer ? " at " : "", layer,
-             nl_dig_string(trend->series, "unit", ""));
+             nl_dig_string(trend->series, "unit", ""),
+             changes == 0   ? ""
+             : changes == 1 ? ": "
+                            : ": at last ",
+             nl_dig_string(last, "verdict", ""));
     snprintf(
         trend->description, sizeof(trend->description),
         "Its trend over %zu runs with intervals; %zu changes, between levels that are drawn as "

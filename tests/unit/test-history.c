@@ -560,6 +560,8 @@ static void test_html(void **state)
     assert_non_null(strstr(page, "L1: kernel: 6.1 -&gt; 6.9&lt;script&gt;"));
     assert_non_null(strstr(page, "role=\"img\""));
     assert_non_null(strstr(page, "<desc"));
+    assert_non_null(strstr(page, ": worse</p>"));
+    assert_non_null(strstr(page, "<summary>A row for each series that did not change</summary>"));
 }
 
 /* In a child, since argp ends the process on a wrong request. Without ERRORS what is PRINTED begins
