@@ -105,6 +105,7 @@ const struct benchmark agent_bench_compute[] = {
         .about = "1000 dependent steps of shifts, exclusive ors and a multiplication in "
                  "registers: no exits, so only stolen time can slow it down",
         .version = 1,
+        .repeats = 0.0005,
         .operation = integer,
     },
     {

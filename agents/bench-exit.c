@@ -170,6 +170,7 @@ const struct benchmark agent_bench_exit[] = {
         .about = "VMCALL or VMMCALL with a number that KVM does not know: an exit whose handler "
                  "does nothing",
         .version = 1,
+        .repeats = 0.0005,
         .needs_hypervisor = true,
         .operation = call_hypervisor,
         .prepare = prepare_hypercall,
@@ -180,6 +181,7 @@ const struct benchmark agent_bench_exit[] = {
         .about = "a byte written to port 0x80: an exit that KVM hands to QEMU in user space, as "
                  "it does for emulated devices",
         .version = 1,
+        .repeats = 0.0005,
         .prepare = prepare_port,
         .operation = write_port,
     },
@@ -189,6 +191,7 @@ const struct benchmark agent_bench_exit[] = {
         .about = "the kernel reads 4 bytes of a PCI device's configuration: two port accesses, "
                  "each an exit to QEMU in user space",
         .version = 1,
+        .repeats = 0.0005,
         .prepare = prepare_pci,
         .operation = read_pci,
     },
@@ -198,6 +201,7 @@ const struct benchmark agent_bench_exit[] = {
         .about = "read the time stamp counter: no exit with TSC offsetting; as slow as cpuid "
                  "where a layer intercepts it",
         .version = 1,
+        .repeats = 0.0005,
         .operation = read_tsc,
     },
     {.name = NULL},

@@ -120,6 +120,7 @@ const struct benchmark agent_bench_kernel[] = {
         .about = "clock_gettime: a few ns where the clock source is read in user space, a system "
                  "call or even a VM exit where it is not",
         .version = 1,
+        .repeats = 0.01,
         .operation = read_clock,
     },
     {
@@ -128,6 +129,7 @@ const struct benchmark agent_bench_kernel[] = {
         .about = "a signal to itself, its handler and the return from it: kernel work without "
                  "VM exits",
         .version = 1,
+        .repeats = 0.0005,
         .prepare = prepare_signal,
         .operation = deliver_signal,
     },

@@ -255,6 +255,7 @@ const struct benchmark agent_bench_kvm[] = {
         .about = "cpuid in a tiny guest of this layer, handled by this layer's KVM: what cpuid "
                  "costs in the layer above, whether there is one or not",
         .version = 2,
+        .repeats = 0.0005,
         .self_timed = true,
         .prepare = prepare_cpuid,
         .operation = exit_to_kernel,
@@ -265,6 +266,7 @@ const struct benchmark agent_bench_kvm[] = {
         .about = "a port write in a tiny guest of this layer that KVM_RUN returns with: what an "
                  "emulated device in user space costs the layer above",
         .version = 2,
+        .repeats = 0.0005,
         .prepare = prepare_guest,
         .operation = exit_to_user,
     },
@@ -274,6 +276,7 @@ const struct benchmark agent_bench_kvm[] = {
         .about = "kvm-port-io, before which the tiny guest maps another page, flushes its "
                  "translation and reads it: more exits only under shadow paging",
         .version = 1,
+        .repeats = 0.0005,
         .prepare = prepare_remap,
         .operation = remap,
     },

@@ -162,6 +162,7 @@ const struct benchmark agent_bench_memory[] = {
             "read 16 MiB in order, eight bytes at a time: no exits; nested paging costs little "
             "since TLB misses are rare",
         .version = 1,
+        .repeats = 0.0005,
         .higher_is_better = true,
         .bytes = CHUNK,
         .prepare = prepare_stream,
@@ -183,6 +184,7 @@ const struct benchmark agent_bench_memory[] = {
         .about = "follow pointers through 16 MiB, line by line in random order: cache misses, with "
                  "a TLB miss in 64 steps",
         .version = 1,
+        .repeats = 0.0005,
         .prepare = prepare_latency,
         .operation = chase,
     },
@@ -192,6 +194,7 @@ const struct benchmark agent_bench_memory[] = {
         .about = "follow pointers through 8192 pages, each step in another page: TLB misses, which "
                  "nested paging makes up to 24 memory accesses instead of 4",
         .version = 1,
+        .repeats = 0.0005,
         .prepare = prepare_walk,
         .operation = chase,
     },

@@ -153,6 +153,7 @@ const struct benchmark agent_bench_paging[] = {
         .about = "the first write to a private page that is mapped read-only: a page fault and a "
                  "copied page",
         .version = 1,
+        .repeats = 0.02,
         .max_batch = FAULT_PAGES,
         .prepare = prepare_cow,
         .reset = share_pages,
@@ -180,6 +181,7 @@ const struct benchmark agent_bench_paging[] = {
         .about = "make a page writable, write to it and make it read-only: two changes of "
                  "permission and a TLB flush",
         .version = 1,
+        .repeats = 0.0005,
         .prepare = prepare_protect,
         .operation = protect,
     },
