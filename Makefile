@@ -76,7 +76,7 @@ check-e2e: ## end-to-end tests on real stacks only
 check-faults: all ## inject every fault of scenarios/faults, see that each is recognised (FAULT_ROUNDS=N)
 	@tests/faults
 
-bench: all ## repeat the tables of docs/measuring.md; PARTS="boot meter clean compare" chooses
+bench: all ## repeat the tables of docs/measuring.md; PARTS="boot meter clean compare l3" chooses
 	@tests/bench-all $(PARTS)
 
 bench-meter: all ## repeat a metered run, print how well its counts repeat
