@@ -191,7 +191,7 @@ const struct benchmark agent_bench_exit[] = {
         .about = "the kernel reads 4 bytes of a PCI device's configuration: two port accesses, "
                  "each an exit to QEMU in user space",
         .version = 1,
-        .repeats = 0.0005,
+        .repeats = 0.001,
         .prepare = prepare_pci,
         .operation = read_pci,
     },

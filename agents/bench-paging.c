@@ -181,7 +181,7 @@ const struct benchmark agent_bench_paging[] = {
         .about = "make a page writable, write to it and make it read-only: two changes of "
                  "permission and a TLB flush",
         .version = 1,
-        .repeats = 0.0005,
+        .repeats = 0.02,
         .prepare = prepare_protect,
         .operation = protect,
     },
