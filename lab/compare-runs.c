@@ -4,6 +4,7 @@
 #include "compare-runs.h"
 #include "diagnosis.h"
 #include "dig.h"
+#include "document.h"
 
 #include <string.h>
 
@@ -76,7 +77,7 @@ static json_t *describe(const json_t *document, const char *path)
     static const char *const failure[] = {"layer", "phase", "kind", "message", NULL};
     static const char *const diagnosis[] = {"name", "layer", "summary", NULL};
 
-    return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:o, s:o}", "path", path, "id",
+    return json_pack("{s:o, s:s, s:s?, s:s?, s:s?, s:o, s:o}", "path", nl_document_text(path), "id",
                      nl_dig_string(document, "run.id", "?"), "started",
                      nl_dig_string(document, "run.started", NULL), "status",
                      nl_dig_string(document, "verdict.status", NULL), "summary",

@@ -42,17 +42,23 @@ static json_t *fail_check(json_t *document, const char *name)
     return document;
 }
 
-/* Both are consumed; NULL where they are not comparable. */
-static json_t *compare(json_t *base_run, json_t *new_run, const struct nl_compare_options *options)
+/* Both are consumed, the new one of the file PATH; NULL where they are not comparable. */
+static json_t *compare_file(json_t *base_run, json_t *new_run, const char *path,
+                            const struct nl_compare_options *options)
 {
-    char *path = (char *)"document.json";
-    struct nl_document_set a = {&base_run, &path, 1}, b = {&new_run, &path, 1};
+    char *paths[] = {(char *)"document.json", (char *)path};
+    struct nl_document_set a = {&base_run, &paths[0], 1}, b = {&new_run, &paths[1], 1};
     json_t *comparison = NULL;
 
     nl_compare(&a, &b, options, &comparison, NULL);
     json_decref(base_run);
     json_decref(new_run);
     return comparison;
+}
+
+static json_t *compare(json_t *base_run, json_t *new_run, const struct nl_compare_options *options)
+{
+    return compare_file(base_run, new_run, "document.json", options);
 }
 
 static bool differs(const json_t *comparison, const char *layer, const char *what)
@@ -104,6 +110,19 @@ static void test_good_and_failed(void **state)
     assert_non_null(strstr(text, "FAILED  1 new run failed as none of the base did"));
     assert_non_null(strstr(page, "failed in phase boot of L2: kernel-panic at L2"));
     assert_non_null(strstr(page, "<strong>FAILED</strong>"));
+}
+
+/* JSON holds no such name, and the run must count all the same. */
+static void test_path_that_is_no_utf8(void **state)
+{
+    cleanup_json json_t *comparison =
+        compare_file(load(GOOD, "good"), load(PANIC, "bad"), "b\xff/document.json", &strict);
+    const json_t *run = json_array_get(json_object_get(comparison, "new"), 0);
+
+    (void)state;
+    assert_true(nl_dig_is(run, "path", "b\\xff/document.json"));
+    assert_true(nl_dig_is(run, "id", "bad"));
+    assert_int_equal(nl_compare_status(comparison), NL_EXIT_CHECK_FAILED);
 }
 
 static void test_who_fails(void **state)
@@ -249,9 +268,13 @@ static void test_command(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_and_failed), cmocka_unit_test(test_who_fails),
-        cmocka_unit_test(test_expected),        cmocka_unit_test(test_other_l0),
-        cmocka_unit_test(test_reference),       IN_FOLDER(test_command),
+        cmocka_unit_test(test_good_and_failed),
+        cmocka_unit_test(test_path_that_is_no_utf8),
+        cmocka_unit_test(test_who_fails),
+        cmocka_unit_test(test_expected),
+        cmocka_unit_test(test_other_l0),
+        cmocka_unit_test(test_reference),
+        IN_FOLDER(test_command),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
