@@ -74,6 +74,11 @@ static void number_cell(struct nl_html *html, const json_t *side)
                  nl_dig_true(side, "unstable") ? "~" : "");
 }
 
+static struct nl_figure factor(const json_t *row, const char *key)
+{
+    return nl_figure_factor(nl_dig_number(row, key, 0));
+}
+
 static void time_row(struct nl_html *html, const json_t *row)
 {
     nl_html_open(html, "tr", NULL);
@@ -84,10 +89,10 @@ static void time_row(struct nl_html *html, const json_t *row)
     number_cell(html, nl_dig(row, "base"));
     number_cell(html, nl_dig(row, "new"));
     if (nl_dig(row, "ratio") && nl_dig(row, "low") && nl_dig(row, "high"))
-        nl_html_cell(html, "number", "%.3f (%.3f to %.3f)", nl_dig_number(row, "ratio", 0),
-                     nl_dig_number(row, "low", 0), nl_dig_number(row, "high", 0));
+        nl_html_cell(html, "number", "%s (%s to %s)", factor(row, "ratio").text,
+                     factor(row, "low").text, factor(row, "high").text);
     else if (nl_dig(row, "ratio"))
-        nl_html_cell(html, "number", "%.3f", nl_dig_number(row, "ratio", 0));
+        nl_html_cell(html, "number", "%s", factor(row, "ratio").text);
     else
         nl_html_cell(html, "number", "%s", "");
     nl_html_cell(html, "number", "%.2g", nl_dig_number(row, "p_holm", 1));
@@ -287,7 +292,7 @@ static void signed_cells(struct nl_html *html, const json_t *array, size_t n)
     for (size_t k = 0; k < n; k++) {
         double value = json_number_value(json_array_get(array, k));
 
-        nl_html_cell(html, "number", value == 0 ? "%.0f" : "%+.0f", value);
+        nl_html_cell(html, "number", "%s", value == 0 ? "0" : nl_figure_change(value, 0).text);
     }
 }
 

@@ -101,14 +101,8 @@ static void number_cell(struct nl_table *table, const json_t *side)
 
 static void factor_cell(struct nl_table *table, const json_t *row, const char *key)
 {
-    double value = nl_dig_number(row, key, 0);
-
-    if (nl_dig(row, key) && (value >= 1e6 || value < 1e-3))
-        nl_table_cell(table, "%.3g", value);
-    else if (nl_dig(row, key))
-        nl_table_cell(table, "%.3f", value);
-    else
-        nl_table_cell(table, "%s", "");
+    nl_table_cell(table, "%s",
+                  nl_dig(row, key) ? nl_figure_factor(nl_dig_number(row, key, 0)).text : "");
 }
 
 static void verdict_cell(struct nl_table *table, const json_t *row)
@@ -156,7 +150,7 @@ static void print_times(const struct nl_text *to, const json_t *comparison)
 
 static void signed_cell(struct nl_table *table, double value)
 {
-    nl_table_cell(table, value == 0 ? "%.0f" : "%+.0f", value);
+    nl_table_cell(table, "%s", value == 0 ? "0" : nl_figure_change(value, 0).text);
 }
 
 static void signed_cells(struct nl_table *table, const json_t *array, size_t n)
@@ -172,7 +166,8 @@ static void percent_cell(struct nl_table *table, const json_t *row)
     if (isnan(ratio))
         nl_table_cell(table, "%s", "");
     else
-        nl_table_cell(table, ratio == 1 ? "%.2f%%" : "%+.2f%%", 100 * (ratio - 1));
+        nl_table_cell(table, "%s%%",
+                      ratio == 1 ? "0.00" : nl_figure_change(100 * (ratio - 1), 2).text);
 }
 
 static void metered_row(struct nl_table *table, const json_t *row, size_t depth)
@@ -262,11 +257,12 @@ static void print_unrepeated(const struct nl_text *to, const json_t *comparison)
     }
     if (n > 0 &&
         asprintf(&text,
-                 "%zu of %zu counted rows differ, most of all %s at %s by %+.1f %%, and are of "
+                 "%zu of %zu counted rows differ, most of all %s at %s by %s %%, and are of "
                  "operations that are not known to cost the same after every boot: it takes %zu "
                  "runs on both sides to see whether they do.",
                  n, json_array_size(rows), nl_dig_string(most, "benchmark", "?"),
-                 nl_dig_string(most, "layer", "?"), 100 * (nl_dig_number(most, "ratio", 1) - 1),
+                 nl_dig_string(most, "layer", "?"),
+                 nl_figure_change(100 * (nl_dig_number(most, "ratio", 1) - 1), 1).text,
                  runs_needed(alpha, tested)) >= 0)
         nl_text_wrap(to, text, 0, 2);
 }

@@ -46,3 +46,8 @@ struct nl_figure nl_figure_change(double value, int digits)
     change.text[sizeof(change.text) - 1] = '\0';
     return change;
 }
+
+struct nl_figure nl_figure_factor(double value)
+{
+    return print(value, 3, 0.001, 1e6);
+}

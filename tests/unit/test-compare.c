@@ -16,6 +16,7 @@
 
 #include <argp.h>
 #include <fcntl.h>
+#include <float.h>
 #include <libxml/parser.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -791,6 +792,62 @@ static void test_html(void **state)
     assert_non_null(strstr(page, ">At</th><th scope=\"col\">Verdict</th>"));
 }
 
+/* No text has a number that nobody could read. */
+static void assert_readable(const char *text)
+{
+    size_t digits = 0;
+
+    assert_non_null(text);
+    for (; *text; text++) {
+        digits = *text >= '0' && *text <= '9' ? digits + 1 : 0;
+        if (digits > 20)
+            fail_msg("%.60s", text - digits);
+    }
+}
+
+static char *text_of(const json_t *comparison)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    nl_compare_text(comparison, out, false);
+    fclose(out);
+    return text;
+}
+
+static void test_great_figures(void **state)
+{
+    static const double great[] = {DBL_MAX, -DBL_MAX, 1e16};
+    double samples[20], extremes[20];
+
+    (void)state;
+    fill(samples, 20, 100, 0.1);
+    for (size_t i = 0; i < sizeof(great) / sizeof(great[0]); i++) {
+        json_t *a = document("a"), *b = document("b");
+        cleanup_json json_t *comparison = NULL;
+        cleanup_free char *text = NULL, *page = NULL;
+        json_t *row;
+
+        fill(extremes, 20, fabs(great[i]), 0);
+        add_benchmark(a, 1, "cpuid", "ns", samples, 20);
+        add_benchmark(b, 1, "cpuid", "ns", extremes, 20);
+        add_metered(a, 1, 100, 1, 100, 0, 0);
+        add_metered(b, 1, 150, 1, 100, 0, 0);
+        comparison = compare(a, b, &plain);
+        row = json_array_get(json_object_get(comparison, "metered"), 0);
+        json_object_set_new(row, "verdict", json_string("differs"));
+        json_object_set_new(row, "ratio", json_real(great[i]));
+        json_array_set_new(json_object_get(row, "instructions"), 0, json_real(great[i]));
+        json_array_set_new(json_object_get(row, "vmruns"), 0, json_real(great[i]));
+        text = text_of(comparison);
+        page = nl_compare_html(comparison);
+        assert_readable(text);
+        assert_readable(page);
+        assert_null(strstr(text, "inf"));
+    }
+}
+
 static int set_up(void **state)
 {
     cleanup_json json_t *file = json_load_file(NL_SOURCE "/tests/fixtures/samples.json", 0, NULL);
@@ -828,6 +885,7 @@ int main(void)
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_csv_depth),
         cmocka_unit_test(test_html),
+        cmocka_unit_test(test_great_figures),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -62,12 +62,24 @@ static void test_change(void **state)
     assert_string_equal(nl_figure_change(NAN, 0).text, "not known");
 }
 
+static void test_factor(void **state)
+{
+    (void)state;
+    assert_string_equal(nl_figure_factor(0).text, "0.000");
+    assert_string_equal(nl_figure_factor(1.0004).text, "1.000");
+    assert_string_equal(nl_figure_factor(999999).text, "999999.000");
+    assert_string_equal(nl_figure_factor(1234567).text, "1.23e+06");
+    assert_string_equal(nl_figure_factor(0.00012345).text, "0.000123");
+    assert_string_equal(nl_figure_factor(1e308).text, "1e+308");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figure),
         cmocka_unit_test(test_fixed),
         cmocka_unit_test(test_change),
+        cmocka_unit_test(test_factor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
