@@ -75,23 +75,34 @@ void agent_exit_reasons_forget(void)
     counting.instance = NULL;
 }
 
+/* The first of FOLDERS that can be written into; NULL with errno, of one that is there if it can. */
+static const char *writable(const char *const *folders)
+{
+    int why = ENOENT;
+
+    for (; *folders; folders++) {
+        if (access(*folders, W_OK) == 0)
+            return *folders;
+        if (errno != ENOENT)
+            why = errno;
+    }
+    errno = why;
+    return NULL;
+}
+
 /* Where tracing instances are made; NULL with errno. */
 static const char *find_instances(bool may_mount)
 {
     static const char *const folders[] = {"/sys/kernel/tracing/instances",
-                                          "/sys/kernel/debug/tracing/instances"};
+                                          "/sys/kernel/debug/tracing/instances", NULL};
+    const char *found = writable(folders);
 
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-            if (access(folders[i], W_OK) == 0)
-                return folders[i];
-        if (pass > 0 || !may_mount || mount("nodev", "/sys/kernel/tracing", "tracefs", 0, NULL) < 0)
-            break;
-    }
-    return NULL;
+    if (found || !may_mount || mount("nodev", "/sys/kernel/tracing", "tracefs", 0, NULL) < 0)
+        return found;
+    return writable(folders);
 }
 
-static void remove_stale(const char *instances)
+void agent_exit_remove_stale(const char *instances)
 {
     DIR *folder = opendir(instances);
     struct dirent *entry;
@@ -103,7 +114,8 @@ static void remove_stale(const char *instances)
         if (strncmp(entry->d_name, INSTANCE, strlen(INSTANCE)) != 0)
             continue;
         pid = strtol(entry->d_name + strlen(INSTANCE), &end, 10);
-        if (*end || pid <= 0 || (kill((pid_t)pid, 0) == 0 || errno != ESRCH))
+        /* This process has none yet: one of its number is of a process before it. */
+        if (*end || pid <= 0 || (pid != getpid() && (kill((pid_t)pid, 0) == 0 || errno != ESRCH)))
             continue;
         unlinkat(dirfd(folder), entry->d_name, AT_REMOVEDIR);
     }
@@ -145,7 +157,7 @@ int agent_exit_reasons_begin(bool may_mount, struct agent_error *error)
     if (!instances)
         return agent_fail(error, "it needs root, and tracefs on /sys/kernel/tracing",
                           "tracing is not to be had: %s", strerror(errno));
-    remove_stale(instances);
+    agent_exit_remove_stale(instances);
     if (asprintf(&counting.instance, "%s/" INSTANCE "%d", instances, (int)getpid()) < 0) {
         counting.instance = NULL;
         return agent_fail(error, NULL, "no memory");

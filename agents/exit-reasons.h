@@ -23,6 +23,9 @@ int agent_exit_reasons_end(const char *uuid, json_t **result, struct agent_error
 /* Stop, if begun. */
 void agent_exit_reasons_forget(void);
 
+/* For tests. Remove from the folder INSTANCES those of processes that are gone. */
+void agent_exit_remove_stale(const char *instances);
+
 /* For tests. The threads of the process under PROC that was started with "-uuid UUID": their
    folder, malloc'd, or NULL. */
 char *agent_exit_tasks(const char *proc, const char *uuid);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -184,6 +185,36 @@ static void test_tasks(void **state)
     assert_null(missing);
 }
 
+/* Makes the folder PREFIX PID in base, lets stale ones be removed; is it still there? */
+static bool is_kept(const char *prefix, pid_t pid)
+{
+    cleanup_free char *name = NULL;
+
+    assert_true(asprintf(&name, "%s%d", prefix, (int)pid) > 0);
+    cleanup_free char *path = in_base(name);
+    assert_int_equal(mkdir(path, 0700), 0);
+    agent_exit_remove_stale(base);
+    return rmdir(path) == 0;
+}
+
+static void test_stale(void **state)
+{
+    pid_t gone = fork();
+
+    (void)state;
+    if (gone == 0)
+        _exit(0);
+    waitpid(gone, NULL, 0);
+    assert_false(is_kept("nestlab-", gone));
+    assert_true(is_kept("nestlab-", 1));
+    assert_true(is_kept("nestlab-", getppid()));
+    assert_true(is_kept("nestlab-x", gone));
+    assert_true(is_kept("other-", gone));
+    /* Of an agent that was killed, and whose number this one has. */
+    assert_false(is_kept("nestlab-", getpid()));
+    agent_exit_remove_stale("/nowhere");
+}
+
 static void test_end_without_beginning(void **state)
 {
     cleanup_agent_error struct agent_error error = {0};
@@ -199,11 +230,9 @@ static void test_end_without_beginning(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_histogram),
-        cmocka_unit_test(test_nothing_counted),
-        cmocka_unit_test(test_dropped),
-        cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_end_without_beginning),
+        cmocka_unit_test(test_histogram), cmocka_unit_test(test_nothing_counted),
+        cmocka_unit_test(test_dropped),   cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_stale),     cmocka_unit_test(test_end_without_beginning),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
