@@ -75,7 +75,7 @@ void agent_exit_reasons_forget(void)
     counting.instance = NULL;
 }
 
-/* The first of FOLDERS that can be written into; NULL with errno, of one that is there if it can. */
+/* The first of FOLDERS that can be written into; NULL with errno, why not one that is there. */
 static const char *writable(const char *const *folders)
 {
     int why = ENOENT;

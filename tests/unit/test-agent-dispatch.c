@@ -69,7 +69,7 @@ static void test_hello(void **state)
     assert_int_equal(json_integer_value(json_object_get(hello, "protocol")), NL_PROTOCOL_VERSION);
     assert_true(json_is_false(json_object_get(hello, "ready")));
     assert_true(json_is_true(json_object_get(json_object_get(hello, "services"), "sshd")));
-    assert_int_equal(json_array_size(json_object_get(hello, "operations")), 15);
+    assert_int_equal(json_array_size(json_object_get(hello, "operations")), 16);
 }
 
 /* Two readings: the clock goes on, and the TSC with it. */
