@@ -333,6 +333,10 @@ int agent_exit_reasons_end(const char *uuid, json_t **result, struct agent_error
         if (counting.keys[i])
             rc = read_event(i, tasks, counted, error);
     agent_exit_reasons_forget();
+    /* Asking alone makes the guest exit. */
+    if (rc == 0 && json_array_size(json_object_get(counted, "exits")) == 0)
+        rc = agent_fail(error, "in a container with process numbers of its own nobody finds them",
+                        "no exit is of the threads of the QEMU with -uuid %s", uuid);
     if (rc == 0)
         *result = json_incref(counted);
     return rc;
