@@ -47,6 +47,11 @@ struct nl_figure nl_figure_change(double value, int digits)
     return change;
 }
 
+struct nl_figure nl_figure_per_operation(double n)
+{
+    return nl_figure_fixed(n, n < 100 ? 2 : 0);
+}
+
 struct nl_figure nl_figure_factor(double value)
 {
     return print(value, 3, 0.001, 1e6);

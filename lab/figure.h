@@ -21,6 +21,9 @@ struct nl_figure nl_figure_fixed(double value, int digits);
 /* The same of a change, with its sign. */
 struct nl_figure nl_figure_change(double value, int digits);
 
+/* How often something happens in an operation. */
+struct nl_figure nl_figure_per_operation(double n);
+
 /* How many times something is another: three digits after the point where that says anything. */
 struct nl_figure nl_figure_factor(double value);
 

@@ -24,7 +24,7 @@ static void per_operation_cell(struct nl_table *table, const json_t *benchmark, 
     if (isnan(n))
         nl_table_cell(table, "%s", "");
     else
-        nl_table_cell(table, "%s", nl_figure_fixed(n, n < 100 ? 2 : 0).text);
+        nl_table_cell(table, "%s", nl_figure_per_operation(n).text);
 }
 
 static void row(struct nl_table *table, const json_t *layers, size_t at, const json_t *benchmark,
@@ -104,8 +104,7 @@ static void print_line(const struct nl_exit_line *line, void *data)
         nl_text_wrap(to, line->skipped, 17, 6);
         return;
     }
-    used = fprintf(to->out, "    %-6s %6s  ", line->way,
-                   nl_figure_fixed(line->total, line->total < 100 ? 2 : 0).text);
+    used = fprintf(to->out, "    %-6s %6s  ", line->way, nl_figure_per_operation(line->total).text);
     nl_text_wrap(to, line->reasons, used, 19);
 }
 
@@ -114,6 +113,6 @@ void nl_text_exit_reasons(const struct nl_text *to, const json_t *document)
     if (!nl_exit_reasons_counted(document))
         return;
     nl_text_section(to, "VM exits by reason",
-                    "per operation, in a round of its own; L2>L1: of L2, handled by L1");
+                    "per operation, in a round of its own; L2>L1: of L2, passed on by L0 to L1");
     nl_exit_lines(document, print_line, (void *)to);
 }

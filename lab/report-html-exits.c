@@ -50,7 +50,7 @@ static void per_operation(struct nl_html *html, const json_t *benchmark, const c
     if (isnan(n))
         nl_html_cell(html, NULL, "%s", "");
     else
-        nl_html_cell(html, "number", "%s", nl_figure_fixed(n, n < 100 ? 2 : 0).text);
+        nl_html_cell(html, "number", "%s", nl_figure_per_operation(n).text);
 }
 
 static void write_row(const struct nl_page *page, size_t at, const json_t *benchmark, bool first)
@@ -127,11 +127,6 @@ void nl_page_exits(const struct nl_page *page)
     nl_html_table_end(page->html);
 }
 
-bool nl_page_has_exit_reasons(const json_t *document)
-{
-    return nl_exit_reasons_counted(document);
-}
-
 static void write_line(const struct nl_exit_line *line, void *data)
 {
     struct rows *rows = data;
@@ -149,8 +144,7 @@ static void write_line(const struct nl_exit_line *line, void *data)
         nl_html_cell(html, NULL, "not counted: %s", line->skipped);
     } else {
         nl_html_cell(html, NULL, "%s", line->way);
-        nl_html_cell(html, "number", "%s",
-                     nl_figure_fixed(line->total, line->total < 100 ? 2 : 0).text);
+        nl_html_cell(html, "number", "%s", nl_figure_per_operation(line->total).text);
         nl_html_cell(html, NULL, "%s", line->reasons);
     }
     nl_html_close(html);
@@ -165,9 +159,15 @@ void nl_page_exit_reasons(const struct nl_page *page)
     nl_html_leaf(
         page->html, "p", "note",
         "Per operation of a benchmark, by the reason that the kernel of the layer below "
-        "gives; counted in a round of its own, in which nothing was timed. L2>L1 are exits "
-        "of L2 that L1 handled. Exits of ticks and of asking are among them.");
+        "gives; counted in a round of its own, in which nothing was timed. L2>L0 are exits "
+        "of L2, all of which L0 gets first, and L2>L1 those that it passes on to L1; L2+>L0 are "
+        "of L2 and of what is inside it. Exits of ticks and of asking are among them.");
     nl_html_table(page->html, "VM exits by reason", headings);
     nl_exit_lines(page->document, write_line, &rows);
     nl_html_table_end(page->html);
+    if (rows.n > ROWS_MAX) {
+        nl_html_open(page->html, "p", "note");
+        nl_html_format(page->html, "%zu more are in the text report.", rows.n - ROWS_MAX);
+        nl_html_close(page->html);
+    }
 }

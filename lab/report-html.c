@@ -5,6 +5,7 @@
 #include "report-html.h"
 #include "dig.h"
 #include "figure.h"
+#include "report-reasons.h"
 #include "report-words.h"
 #include "report.h"
 #include "save.h"
@@ -21,7 +22,7 @@ static const struct nl_page_section sections[] = {
     {"findings", "Findings", "findings", NULL, nl_page_findings},
     {"slowdown", "Slowdown", "slowdown", NULL, nl_page_slowdown},
     {"exits", "VM exits", NULL, nl_page_has_exits, nl_page_exits},
-    {"exit-reasons", "VM exits by reason", NULL, nl_page_has_exit_reasons, nl_page_exit_reasons},
+    {"exit-reasons", "VM exits by reason", NULL, nl_exit_reasons_counted, nl_page_exit_reasons},
     {"meter", "Meter", NULL, nl_page_has_meter, nl_page_meter},
     {"profile", "Profile", NULL, nl_page_has_profiles, nl_page_profiles},
     {"time", "Time", "phases", NULL, nl_page_time},

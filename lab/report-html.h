@@ -38,7 +38,6 @@ void nl_page_slowdown(const struct nl_page *page);
 void nl_page_exits(const struct nl_page *page);
 bool nl_page_has_exits(const json_t *document);
 void nl_page_exit_reasons(const struct nl_page *page);
-bool nl_page_has_exit_reasons(const json_t *document);
 void nl_page_ratios(const struct nl_page *page);  /* within it: the picture */
 void nl_page_samples(const struct nl_page *page); /* within it: how the samples are distributed */
 

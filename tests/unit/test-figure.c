@@ -73,13 +73,20 @@ static void test_factor(void **state)
     assert_string_equal(nl_figure_factor(1e308).text, "1e+308");
 }
 
+static void test_per_operation(void **state)
+{
+    (void)state;
+    assert_string_equal(nl_figure_per_operation(0.014).text, "0.01");
+    assert_string_equal(nl_figure_per_operation(99.5).text, "99.50");
+    assert_string_equal(nl_figure_per_operation(123.4).text, "123");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figure),
-        cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_change),
-        cmocka_unit_test(test_factor),
+        cmocka_unit_test(test_figure),        cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_change),        cmocka_unit_test(test_factor),
+        cmocka_unit_test(test_per_operation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

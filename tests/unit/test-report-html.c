@@ -192,6 +192,13 @@ static void test_exit_reasons(void **state)
                  "'L2>L0' and h:td[4] = '1.50' and h:td[5] = '<b>cpuid 1.50']",
                  1);
     xmlFreeDoc(xml);
+    for (int i = 0; i < 250; i++)
+        json_array_append_new(l2, json_deep_copy(json_array_get(l2, 0)));
+    xml = parse(document);
+    assert_count(xml, "//h:section[@id = 'exit-reasons']//h:tbody/h:tr", 200);
+    assert_count(xml,
+                 "//h:section[@id = 'exit-reasons']/h:p[. = '51 more are in the text report.']", 1);
+    xmlFreeDoc(xml);
 }
 
 static void test_failed(void **state)
