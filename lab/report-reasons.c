@@ -52,7 +52,7 @@ static char *words_of(const json_t *count, double operations, double *total)
             continue;
         }
         fprintf(out, "%s%.64s %s", comma, nl_dig_string(reason, "reason", "?"),
-                nl_figure_fixed(n, n < 100 ? 2 : 0).text);
+                nl_figure_per_operation(n).text);
         comma = ", ";
     }
     if (rest >= WORTH_TELLING)
@@ -61,12 +61,27 @@ static char *words_of(const json_t *count, double operations, double *total)
     return text;
 }
 
-/* Which layer's exits, and who handled them; the caller's. */
-static char *way_of(const json_t *document, const json_t *count, size_t at)
+/* Did the layer below LAYER tell those from inside it apart? An old kernel cannot. */
+static bool is_told_apart(const json_t *counts, const char *layer)
+{
+    size_t i;
+    json_t *count;
+
+    json_array_foreach(counts, i, count)
+    {
+        if (json_is_true(json_object_get(count, "inside")) && nl_dig_is(count, "layer", layer))
+            return true;
+    }
+    return false;
+}
+
+/* Which layer's exits, of those COUNTS has, and to whom they were; the caller's. */
+static char *way_of(const json_t *document, const json_t *counts, const json_t *count, size_t at)
 {
     const json_t *layers = json_object_get(document, "layers");
     const char *vcpu = nl_dig_string(count, "layer", "");
     bool inside = json_is_true(json_object_get(count, "inside"));
+    bool mixed = inside || !is_told_apart(counts, vcpu);
     char *text = NULL;
 
     for (size_t k = 1; k < json_array_size(layers); k++) {
@@ -74,7 +89,7 @@ static char *way_of(const json_t *document, const json_t *count, size_t at)
 
         if (!nl_dig_is(json_array_get(layers, k), "name", vcpu))
             continue;
-        if (asprintf(&text, "L%zu%s>L%zu", of, inside && at > of ? "+" : "", k - 1) < 0)
+        if (asprintf(&text, "L%zu%s>L%zu", of, mixed && at > of ? "+" : "", k - 1) < 0)
             text = NULL;
         break;
     }
@@ -84,12 +99,13 @@ static char *way_of(const json_t *document, const json_t *count, size_t at)
 static void visit_counts(const struct walk *walk, const json_t *reasons, size_t at,
                          struct nl_exit_line *line)
 {
+    const json_t *counts = json_object_get(reasons, "counts");
     size_t i;
     json_t *count;
 
-    json_array_foreach(json_object_get(reasons, "counts"), i, count)
+    json_array_foreach(counts, i, count)
     {
-        cleanup_free char *way = way_of(walk->document, count, at);
+        cleanup_free char *way = way_of(walk->document, counts, count, at);
         cleanup_free char *words = words_of(count, line->operations, &line->total);
 
         line->way = way;
@@ -113,9 +129,12 @@ static void visit_benchmark(const json_t *document, size_t at, const json_t *ben
         .skipped = nl_dig_string(reasons, "skipped", NULL),
     };
 
-    if (line.skipped)
+    if (line.skipped) {
         walk->visit(&line, walk->data);
-    else if (line.operations > 0)
+        line.skipped = NULL;
+        line.first = false;
+    }
+    if (line.operations > 0)
         visit_counts(walk, reasons, at, &line);
 }
 

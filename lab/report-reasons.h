@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The exits of one layer's vCPU that one layer below handled, while a benchmark ran. */
+/* The exits of one layer's vCPU to the layer below it, while a benchmark ran. */
 struct nl_exit_line {
     const char *benchmark;
     const char *at; /* the layer that ran it */
     double operations;
     bool first;          /* of this benchmark at this layer */
-    const char *skipped; /* why nothing was counted, or NULL; then there is only one line */
+    const char *skipped; /* NULL, or why a layer counted nothing; the rest is not set then */
     const char *way;     /* "L2>L1"; "L2+>L0": of L2 and what is inside it, which L0 cannot tell */
     double total;        /* per operation */
     const char *reasons; /* "vmload 1.00, vmrun 1.00, ..." per operation, most frequent first */

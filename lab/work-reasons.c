@@ -31,20 +31,23 @@ static int ask(struct nl_layer *layer, json_t *arguments, json_t **reply, char *
     return nl_watch_blame(layer, "benchmarks", "timeout", err);
 }
 
-/* From the inside out, so that no layer sees another one being asked. */
-static int begin(struct nl_layer *layer, char **refusal, struct nl_error **err)
+/* From the inside out, so that no layer sees another one being asked. BEGUN: how many count. Where
+   L0 is this machine and this is not root, it refuses, and the layers inside need not. */
+static int begin(struct nl_layer *layer, size_t *begun, char **refusal, struct nl_error **err)
 {
-    int rc = 0;
-
-    for (size_t k = layer->index; rc == 0 && k-- > 0;) {
+    for (size_t k = layer->index; k-- > 0;) {
         cleanup_json json_t *reply = NULL;
+        int rc =
+            ask(&layer->stack->layers[k], json_pack("{s:b}", "count", 1), &reply, refusal, err);
 
-        rc = ask(&layer->stack->layers[k], json_pack("{s:b}", "count", 1), &reply, refusal, err);
+        if (rc < 0)
+            return -1;
+        *begun += rc == 0;
     }
-    return rc;
+    return 0;
 }
 
-/* And back. Also of those that have not begun, whose refusal says nothing then. */
+/* And back. Also of those that have not begun, whose refusal says nothing new. */
 static int end(struct nl_layer *layer, json_t *counts, char **refusal, struct nl_error **err)
 {
     for (size_t k = 0; k < layer->index; k++) {
@@ -64,28 +67,26 @@ static int end(struct nl_layer *layer, json_t *counts, char **refusal, struct nl
 
 int nl_work_reasons(struct nl_layer *layer, const char *name, json_t *result, struct nl_error **err)
 {
+    const struct nl_benchmark_spec *spec = &layer->stack->scenario->benchmarks;
     cleanup_json json_t *counts = json_array();
     cleanup_json json_t *done = NULL;
     cleanup_free char *refusal = NULL;
-    json_int_t operations;
-    int rc;
+    size_t begun = 0;
 
     if (layer->index == 0 || json_is_string(json_object_get(result, "skipped")))
         return 0;
-    rc = begin(layer, &refusal, err);
-    if (rc == 0)
-        rc = nl_work_bench(layer, "benchmarks", name,
-                           json_pack("{s:b, s:i, s:i, s:f}", "metered", 1, "samples", OPERATIONS,
-                                     "warmup", 0, "budget_s", BUDGET_S),
-                           &done, err);
-    if (rc < 0 || end(layer, counts, &refusal, err) < 0)
+    if (begin(layer, &begun, &refusal, err) < 0)
         return -1;
-    if (rc > 0)
-        json_array_clear(counts); /* there was no benchmark to count for */
-    operations = nl_dig_integer(done, "operations", 0);
-    json_object_set_new(result, "exit_reasons",
-                        json_pack("{s:I, s:o, s:O}", "operations", operations, "skipped",
-                                  refusal ? nl_document_text(refusal) : json_null(), "counts",
-                                  counts));
+    if (begun > 0 && (nl_work_bench(layer, "benchmarks", name,
+                                    json_pack("{s:b, s:i, s:i, s:f, s:i}", "metered", 1, "samples",
+                                              OPERATIONS, "warmup", 0, "budget_s", BUDGET_S,
+                                              "extra_exits", spec->extra_exits),
+                                    &done, err) < 0 ||
+                      end(layer, counts, &refusal, err) < 0))
+        return -1;
+    json_object_set_new(
+        result, "exit_reasons",
+        json_pack("{s:I, s:o, s:O}", "operations", nl_dig_integer(done, "operations", 0), "skipped",
+                  refusal ? nl_document_text(refusal) : json_null(), "counts", counts));
     return 0;
 }

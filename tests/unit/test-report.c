@@ -184,6 +184,29 @@ static void test_exit_reasons(void **state)
     assert_has_not(text, "L9");
 }
 
+/* L0 refuses, or its kernel does not tell exits of L2 from those of L1; L1 counts all the same. */
+static void test_exit_reasons_of_some(void **state)
+{
+    static const char counts[] = "{\"operations\": 100, \"skipped\": %s, \"counts\": [%s"
+                                 "{\"layer\": \"L2\", \"inside\": false, \"reasons\": ["
+                                 "{\"reason\": \"cpuid\", \"times\": 100}]}]}";
+    cleanup_json json_t *document = fixture("passed");
+    cleanup_free char *refused = NULL, *mixed = NULL;
+
+    (void)state;
+    assert_true(asprintf(&refused, counts, "\"L0: no tracing\"", "") > 0);
+    set_reasons(document, "L2", refused);
+    cleanup_free char *text = text_of(document, false);
+    assert_has(text, "  cpuid at L2, 100 operations\n    not counted: L0: no tracing\n"
+                     "    L2>L1    1.00  cpuid 1.00\n\n");
+    assert_true(asprintf(&mixed, counts, "null",
+                         "{\"layer\": \"L1\", \"inside\": false, \"reasons\": ["
+                         "{\"reason\": \"vmrun\", \"times\": 300}]},") > 0);
+    set_reasons(document, "L2", mixed);
+    cleanup_free char *other = text_of(document, false);
+    assert_has(other, "    L1+>L0   3.00  vmrun 3.00\n    L2>L1    1.00  cpuid 1.00\n\n");
+}
+
 /* What failed comes before what passed, with what it proves and what to do. */
 static void test_failed(void **state)
 {
@@ -647,6 +670,7 @@ int main(void)
         cmocka_unit_test(test_slowdown),
         cmocka_unit_test(test_meter),
         cmocka_unit_test(test_exit_reasons),
+        cmocka_unit_test(test_exit_reasons_of_some),
         cmocka_unit_test(test_failed),
         cmocka_unit_test(test_panic),
         cmocka_unit_test(test_failed_command),
