@@ -192,8 +192,12 @@ static void test_exit_reasons(void **state)
                  "'L2>L0' and h:td[4] = '1.50' and h:td[5] = '<b>cpuid 1.50']",
                  1);
     xmlFreeDoc(xml);
-    for (int i = 0; i < 250; i++)
-        json_array_append_new(l2, json_deep_copy(json_array_get(l2, 0)));
+    for (int i = 0; i < 250; i++) {
+        json_t *another = json_deep_copy(json_array_get(l2, 0));
+
+        json_object_set_new(another, "name", json_sprintf("benchmark-%d", i));
+        json_array_append_new(l2, another);
+    }
     xml = parse(document);
     assert_count(xml, "//h:section[@id = 'exit-reasons']//h:tbody/h:tr", 200);
     assert_count(xml,
