@@ -40,7 +40,7 @@ int nl_watch_tick(struct nl_layer *layer, struct nl_error **err);
    that into the error and the document, with evidence where something hangs. Without evidence of
    progress or death the answer says so. What it is where there is no guest yet to look at, and none
    further out has ended, the caller knows: KIND. Where the run's own limit is over, that is told,
-   and nothing looked for but an end. Looking takes 40 s at most, and 3 s beyond the run's limit. An
+   and nothing looked for but an end. Looking takes 60 s at most, and 3 s beyond the run's limit. An
    interrupt is nobody's failure. Returns -1. */
 int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
                    struct nl_error **err);
