@@ -397,8 +397,16 @@ static void test_exit_reasons(void **state)
     assert_int_equal(parse_options(2, argv, &args), 0);
     assert_int_equal(parse(bare, &args.overrides, &s, &err), -1);
     assert_non_null(strstr(nl_error_message(err), "--exit-reasons"));
+    assert_non_null(nl_error_hint(err));
     assert_int_equal(parse(with, &args.overrides, &s, NULL), 0);
     assert_true(s->benchmarks.exit_reasons);
+    /* The scenario has benchmarks: the key is not what is missing. */
+    args.overrides.no_benchmarks = true;
+    nl_error_free(&err);
+    nl_scenario_free(&s);
+    assert_int_equal(parse(with, &args.overrides, &s, &err), -1);
+    assert_non_null(strstr(nl_error_message(err), "--exit-reasons"));
+    assert_null(nl_error_hint(err));
 }
 
 static void test_bad_options(void **state)
