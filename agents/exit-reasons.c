@@ -123,6 +123,14 @@ void agent_exit_remove_stale(const char *instances)
         closedir(folder);
 }
 
+void agent_exit_reasons_clean(void)
+{
+    const char *instances = find_instances(false);
+
+    if (instances)
+        agent_exit_remove_stale(instances);
+}
+
 static int begin_event(size_t i, struct agent_error *error)
 {
     cleanup_free char *path = file_of(&events[i], "format");

@@ -3,8 +3,8 @@
  * kvm_nested_vmexit (arch/x86/kvm/trace.h).
  *
  * Counting is by histograms in the kernel, in a tracing instance of their own: no trace is written,
- * and what others trace is left alone. The instance of a process that is gone is removed by the
- * next one that begins.
+ * and what others trace is left alone. The instance of a process that is gone goes on
+ * counting until another one begins, or cleans up.
  */
 #ifndef AGENT_EXIT_REASONS_H
 #define AGENT_EXIT_REASONS_H
@@ -22,6 +22,9 @@ int agent_exit_reasons_end(const char *uuid, json_t **result, struct agent_error
 
 /* Stop, if begun. */
 void agent_exit_reasons_forget(void);
+
+/* Before anything is counted: end what processes that are gone have left. */
+void agent_exit_reasons_clean(void);
 
 /* For tests. Remove from the folder INSTANCES those of processes that are gone. */
 void agent_exit_remove_stale(const char *instances);

@@ -118,6 +118,7 @@ static int serve_stdio(const struct options *options)
     }
     dup2(null, 0);
     dup2(2, 1);
+    agent_exit_reasons_clean();
     agent_serve(&stream, &context);
     agent_exit_reasons_forget();
     json_decref(context.services);
