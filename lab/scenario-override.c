@@ -364,8 +364,9 @@ int nl_scenario_override(struct nl_scenario *scenario, const struct nl_overrides
         nl_strv_free(nl_steal(&scenario->benchmarks.names));
     if (overrides->exit_reasons && !scenario->benchmarks.names) {
         nl_fail(err, NL_EXIT_REQUEST, "--exit-reasons: no benchmark is to be run");
-        return overrides->no_benchmarks ? -1
-                                        : nl_hint(err, "give the scenario the key \"benchmarks\"");
+        if (!overrides->no_benchmarks)
+            nl_hint(err, "give the scenario the key \"benchmarks\", as slowdown.json has it");
+        return -1;
     }
     scenario->benchmarks.exit_reasons |= overrides->exit_reasons;
     return apply_assignments(scenario, overrides->assignments, err);
