@@ -162,6 +162,39 @@ static void write_benchmark_exits(const struct subject *of, const json_t *exits)
     }
 }
 
+/* "L1.cpuid", and "L1.inside.cpuid" of its own guests. */
+static void write_exit_count(const struct subject *of, const json_t *count)
+{
+    const char *inside = nl_dig_true(count, "inside") ? "inside." : "";
+    size_t i;
+    json_t *reason;
+
+    json_array_foreach(json_object_get(count, "reasons"), i, reason)
+    {
+        cleanup_free char *figure = NULL;
+
+        if (asprintf(&figure, "%s.%s%s", nl_dig_string(count, "layer", "?"), inside,
+                     nl_dig_string(reason, "reason", "?")) < 0)
+            figure = NULL;
+        write_row(of, figure, -1, "", json_object_get(reason, "times"));
+    }
+}
+
+static void write_exit_reasons(const struct subject *of, const json_t *benchmark)
+{
+    const json_t *reasons = json_object_get(benchmark, "exit_reasons");
+    struct subject subject = about(of, "exit-reasons", benchmark);
+    size_t i;
+    json_t *count;
+
+    if (nl_dig_number(reasons, "operations", 0) > 0)
+        write_row(&subject, "operations", -1, "", json_object_get(reasons, "operations"));
+    json_array_foreach(json_object_get(reasons, "counts"), i, count)
+    {
+        write_exit_count(&subject, count);
+    }
+}
+
 static void write_benchmarks(const struct subject *of, const json_t *layer)
 {
     size_t i;
@@ -175,6 +208,7 @@ static void write_benchmarks(const struct subject *of, const json_t *layer)
         write_benchmark_exits(&subject, json_object_get(benchmark, "exits"));
         write_array(&subject, "sample", nl_dig_string(benchmark, "unit", NULL),
                     json_object_get(benchmark, "samples"));
+        write_exit_reasons(of, benchmark);
     }
 }
 

@@ -172,6 +172,13 @@ static void test_figures(void **state)
                         json_pack("[{s:s, s:s, s:[i,i,i,i,i,i,f], s:i, s:[{s:s, s:i}]}]", "name",
                                   "cpuid", "unit", "ns", "samples", 4, 2, 3, 1, 5, 6, 7.5,
                                   "operations", 70, "exits", "layer", "L1", "exits", 71));
+    json_object_set_new(json_array_get(json_object_get(layer, "benchmarks"), 0), "exit_reasons",
+                        json_loads("{\"operations\": 9, \"skipped\": null, \"counts\": ["
+                                   " {\"layer\": \"L1\", \"inside\": false,"
+                                   "  \"reasons\": [{\"reason\": \"vmrun\", \"times\": 18}]},"
+                                   " {\"layer\": \"L1\", \"inside\": true,"
+                                   "  \"reasons\": [{\"reason\": \"UD excp\", \"times\": 3}]}]}",
+                                   0, NULL));
     json_object_set_new(layer, "metered",
                         json_pack("[{s:s, s:i, s:[i,i], s:[i,i], s:[{s:i, s:i, s:i}], "
                                   "s:[{s:[i,i]}, {s:[i,i]}]}]",
@@ -186,6 +193,9 @@ static void test_figures(void **state)
     assert_string_equal(value(parsed, "benchmark", "L1", "cpuid", "median", ""), "4");
     assert_string_equal(value(parsed, "benchmark", "L1", "cpuid", "samples", ""), "7");
     assert_string_equal(value(parsed, "benchmark", "L1", "cpuid", "L1.exits", ""), "71");
+    assert_string_equal(value(parsed, "exit-reasons", "L1", "cpuid", "operations", ""), "9");
+    assert_string_equal(value(parsed, "exit-reasons", "L1", "cpuid", "L1.vmrun", ""), "18");
+    assert_string_equal(value(parsed, "exit-reasons", "L1", "cpuid", "L1.inside.UD excp", ""), "3");
     assert_string_equal(value(parsed, "metered", "L1", "cpuid", "total", ""), "30");
     assert_string_equal(value(parsed, "metered", "L1", "cpuid", "instructions", "1"), "10");
     assert_string_equal(value(parsed, "metered", "L1", "cpuid", "vmruns", "0"), "2");
