@@ -2,7 +2,9 @@
 # the meter counts what an operation costs each layer: a system call the same everywhere, a CPUID more the deeper
 . "$(dirname "$0")/lib.sh"
 
-run metered --l0 emulated --meter=syscall,cpuid scenarios/nested-boot.json
+jq '.benchmarks = {names: ["cpuid"], samples: 10, budget_s: 1, exit_reasons: true}' scenarios/nested-boot.json \
+    >"$work/metered.json"
+run metered --l0 emulated --meter=syscall,cpuid "$work/metered.json"
 expect_status 0 metered
 expect_json metered '[.layers[].metered[] | select(.name == "syscall")] | length == 3 and
     ([.[].total] | unique | length) == 1 and all(.[]; .estimate == "mode" and .total > 50)' \
@@ -24,6 +26,14 @@ expect_json metered '[.layers[].metered[] | .undisturbed > 0 and .undisturbed <=
 expect_json metered '[.layers[].facts.command_line | test(" slub_max_order=0 ")] | all' \
     "where an object lies in its slab costs nothing"
 expect_text "$work/metered.txt" "VMRUN by L0"
+
+# The second witness, by reason. Ticks and asking are among these exits, so there may be more.
+expect_json metered '.layers[2].benchmarks[] | select(.name == "cpuid") | .exit_reasons | .operations as $n |
+    def times($layer; $inside; $reason): .counts[] | select(.layer == $layer and .inside == $inside) |
+        [.reasons[] | select(.reason == $reason) | .times] | add // 0;
+    .skipped == null and $n >= 20 and times("L1"; true; "cpuid") >= $n and times("L2"; false; "cpuid") >= $n and
+    times("L1"; false; "vmrun") >= $n and times("L1"; false; "cpuid") < $n' \
+    "a cpuid at L2 is an exit that L0 passes on to L1, which answers by VMRUN"
 
 run refused --l0 local --meter scenarios/nested-boot.json
 expect_status 2 refused
