@@ -15,9 +15,9 @@
 #define TOTAL_S 25.0
 #define CALL_S 5.0
 #define SYMBOLS_S 8.0
-#define NMI_S 12.0
+#define NMI_S 18.0
 /* A console that has been silent for so long after its backtrace began is done with it. */
-#define NMI_SILENCE_MS 1500
+#define NMI_SILENCE_MS 3000
 #define NMI_LINES 60
 #define STACK_WORDS 192
 
