@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define TOTAL_S 25.0
+#define TOTAL_S 40.0
 #define CALL_S 5.0
 #define SYMBOLS_S 8.0
 #define NMI_S 18.0
