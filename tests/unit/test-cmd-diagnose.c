@@ -6,12 +6,9 @@
 
 #include "cmd.h"
 #include "cleanup.h"
-#include "error.h"
+#include "command.h"
 
-#include <argp.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #define FIXTURES NL_SOURCE "/tests/fixtures/"
 #define ARGS_MAX 6
@@ -19,31 +16,13 @@
 static char folder[] = "/tmp/nl-test-diagnose-XXXXXX";
 static char output[64], log_file[64], silent[64], odd[64], no_rules[64], bad_rules[64];
 
-/* In a child, since argp ends the process on a wrong request. INPUT is its standard input; what it
-   prints is in OUTPUT, with its messages unless it is JSON. */
+/* INPUT is its standard input; what it prints is in OUTPUT, with its messages unless it is JSON. */
 static int diagnose(const char *input, const char *const args[ARGS_MAX])
 {
-    char *argv[ARGS_MAX + 2] = {(char *)"nestlab diagnose"};
-    int argc = 1;
-    int status;
-    pid_t pid;
+    const struct command_call call = {nl_cmd_diagnose, "nestlab diagnose", input, output,
+                                      args[0] && strcmp(args[0], "--json") == 0};
 
-    for (; argc <= ARGS_MAX && args[argc - 1]; argc++)
-        argv[argc] = (char *)args[argc - 1];
-    fflush(stdout);
-    pid = fork();
-    if (pid == 0) {
-        int fd = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-        dup2(open(input, O_RDONLY | O_CLOEXEC), 0);
-        dup2(fd, 1);
-        dup2(args[0] && strcmp(args[0], "--json") == 0 ? open("/dev/null", O_WRONLY) : fd, 2);
-        argp_err_exit_status = NL_EXIT_REQUEST; /* as main.c sets it */
-        exit(nl_cmd_diagnose(argc, argv));
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return call_command(&call, args, ARGS_MAX);
 }
 
 static void write_file(const char *path, const char *text)

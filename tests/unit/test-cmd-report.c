@@ -8,13 +8,9 @@
 #include <cmocka.h>
 
 #include "cmd.h"
-#include "error.h"
+#include "command.h"
 
-#include <argp.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #define FIXTURES NL_SOURCE "/tests/fixtures/"
 #define ARGS_MAX 6
@@ -22,29 +18,12 @@
 static char folder[] = "/tmp/nl-test-report-XXXXXX";
 static char output[64];
 
-/* Runs in a child, since argp ends the process on a wrong request. What it prints is in OUTPUT. */
+/* What it prints is in OUTPUT. */
 static int report(const char *const args[ARGS_MAX])
 {
-    char *argv[ARGS_MAX + 2] = {(char *)"nestlab report"};
-    int argc = 1;
-    int status;
-    pid_t pid;
+    const struct command_call call = {nl_cmd_report, "nestlab report", .output = output};
 
-    for (; argc <= ARGS_MAX && args[argc - 1]; argc++)
-        argv[argc] = (char *)args[argc - 1];
-    fflush(stdout);
-    pid = fork();
-    if (pid == 0) {
-        int fd = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-        dup2(fd, 1);
-        dup2(fd, 2);
-        argp_err_exit_status = NL_EXIT_REQUEST; /* as main.c sets it */
-        exit(nl_cmd_report(argc, argv));
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return call_command(&call, args, ARGS_MAX);
 }
 
 static void assert_printed(const char *wanted, bool there)

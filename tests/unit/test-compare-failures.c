@@ -3,12 +3,11 @@
  * that passed, and what --fail-above makes of it.
  */
 #include "cmd.h"
-#include "compare.h"
+#include "comparison-text.h"
 #include "dig.h"
 #include "folder.h"
+#include "command.h"
 
-#include <argp.h>
-#include <fcntl.h>
 #include <math.h>
 
 #define GOOD NL_SOURCE "/tests/fixtures/report.json"
@@ -72,17 +71,6 @@ static bool differs(const json_t *comparison, const char *layer, const char *wha
             return true;
     }
     return false;
-}
-
-static char *text_of(const json_t *comparison)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-
-    nl_compare_text(comparison, out, false);
-    fclose(out);
-    return text;
 }
 
 /* "It worked with kernel A and fails with kernel B." */
@@ -216,25 +204,10 @@ static void test_reference(void **state)
 static int run(const char *const args[ARGS_MAX], char *text, size_t size)
 {
     cleanup_free char *output = in_base("output");
-    char *argv[ARGS_MAX + 2] = {(char *)"nestlab compare"};
-    int argc = 1, status;
-    FILE *file;
-    pid_t pid;
+    const struct command_call call = {nl_cmd_compare, "nestlab compare", .output = output};
+    int status = call_command(&call, args, ARGS_MAX);
+    FILE *file = fopen(output, "r");
 
-    for (; argc <= ARGS_MAX && args[argc - 1]; argc++)
-        argv[argc] = (char *)args[argc - 1];
-    fflush(stdout);
-    pid = fork();
-    if (pid == 0) {
-        int fd = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-        dup2(fd, 1);
-        dup2(fd, 2);
-        argp_err_exit_status = NL_EXIT_REQUEST; /* as main.c sets it */
-        exit(nl_cmd_compare(argc, argv));
-    }
-    status = end_of(pid);
-    file = fopen(output, "r");
     text[fread(text, 1, size - 1, file)] = '\0';
     fclose(file);
     return status;

@@ -10,17 +10,15 @@
 #include <cmocka.h>
 
 #include "cmd.h"
-#include "compare.h"
+#include "command.h"
+#include "comparison-text.h"
 #include "dig.h"
 #include "document.h"
 
-#include <argp.h>
-#include <fcntl.h>
 #include <float.h>
 #include <libxml/parser.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #define ARGS_MAX 8
 #define LAYERS 2
@@ -551,32 +549,18 @@ static void test_nothing_in_common(void **state)
 
 static int run(const char *const args[ARGS_MAX], char *text, size_t size)
 {
-    char *argv[ARGS_MAX + 2] = {(char *)"nestlab compare"};
     char output[80];
-    int argc = 1, status;
+    const struct command_call call = {nl_cmd_compare, "nestlab compare", .output = output};
+    int status;
     FILE *file;
-    pid_t pid;
 
     snprintf(output, sizeof(output), "%s.out", folder);
-    for (; argc <= ARGS_MAX && args[argc - 1]; argc++)
-        argv[argc] = (char *)args[argc - 1];
-    fflush(stdout);
-    pid = fork();
-    if (pid == 0) {
-        int fd = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-        dup2(fd, 1);
-        dup2(fd, 2);
-        argp_err_exit_status = NL_EXIT_REQUEST; /* as main.c sets it */
-        exit(nl_cmd_compare(argc, argv));
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
+    status = call_command(&call, args, ARGS_MAX);
     file = fopen(output, "r");
     text[fread(text, 1, size - 1, file)] = '\0';
     fclose(file);
     unlink(output);
-    return WEXITSTATUS(status);
+    return status;
 }
 
 static void save(const char *name, json_t *root)
@@ -803,17 +787,6 @@ static void assert_readable(const char *text)
         if (digits > 20)
             fail_msg("%.60s", text - digits);
     }
-}
-
-static char *text_of(const json_t *comparison)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-
-    nl_compare_text(comparison, out, false);
-    fclose(out);
-    return text;
 }
 
 static void test_great_figures(void **state)

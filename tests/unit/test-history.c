@@ -9,18 +9,16 @@
 #include <cmocka.h>
 
 #include "cmd.h"
+#include "command.h"
 #include "dig.h"
 #include "history-runs.h"
 #include "history-store.h"
 #include "history-words.h"
 #include "history.h"
 
-#include <argp.h>
-#include <fcntl.h>
 #include <libxml/parser.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #define RUNS 30
 #define ARGS_MAX 6
@@ -564,38 +562,23 @@ static void test_html(void **state)
     assert_non_null(strstr(page, "<summary>A row for each series that did not change</summary>"));
 }
 
-/* In a child, since argp ends the process on a wrong request. Without ERRORS what is PRINTED begins
-   standard output. */
+/* Without ERRORS what is PRINTED begins standard output. */
 static int command(const char *const args[ARGS_MAX], const char *printed, bool errors)
 {
-    char *argv[ARGS_MAX + 2] = {(char *)"nestlab history"};
     char output[80], text[8192] = "";
-    int argc = 1, status;
-    pid_t pid;
+    const struct command_call call = {nl_cmd_history, "nestlab history", NULL, output, !errors};
+    int status;
     FILE *file;
 
-    for (; argc <= ARGS_MAX && args[argc - 1]; argc++)
-        argv[argc] = (char *)args[argc - 1];
     snprintf(output, sizeof(output), "%s/output", folder);
-    fflush(stdout);
-    pid = fork();
-    if (pid == 0) {
-        int fd = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-        dup2(fd, 1);
-        dup2(errors ? fd : open("/dev/null", O_WRONLY), 2);
-        argp_err_exit_status = NL_EXIT_REQUEST; /* as main.c sets it */
-        exit(nl_cmd_history(argc, argv));
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    status = call_command(&call, args, ARGS_MAX);
     file = fopen(output, "r");
     assert_true(fread(text, 1, sizeof(text) - 1, file) > 0 || !*printed);
     fclose(file);
     unlink(output);
     if (errors ? !strstr(text, printed) : strncmp(text, printed, strlen(printed)) != 0)
         fail_msg("\"%s\" is not in:\n%s", printed, text);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return status;
 }
 
 static void test_command(void **state)
