@@ -329,12 +329,14 @@ static int read_event(size_t i, const char *tasks, json_t *result, struct agent_
 
 int agent_exit_reasons_end(const char *uuid, json_t **result, struct agent_error *error)
 {
-    cleanup_free char *tasks = agent_exit_tasks("/proc", uuid);
-    cleanup_json json_t *counted = json_pack("{s:n}", "inside");
+    cleanup_json json_t *counted = NULL;
+    cleanup_free char *tasks = NULL;
     int rc = 0;
 
     if (!counting.instance)
         return agent_fail(error, "say \"count\": true before", "no exits are being counted");
+    counted = json_pack("{s:n}", "inside");
+    tasks = agent_exit_tasks("/proc", uuid);
     if (!tasks)
         rc = agent_fail(error, NULL, "no QEMU here was started with -uuid %s", uuid);
     for (size_t i = 0; rc == 0 && i < N_EVENTS; i++)

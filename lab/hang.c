@@ -170,12 +170,12 @@ static void write_reasons(struct collection *collection, const json_t *reasons)
     const char *reason;
     json_t *times;
 
-    if (collection->file)
-        fputs("== VM exits of one second by reason\n", collection->file);
+    if (!collection->file)
+        return;
+    fputs("== VM exits of one second by reason\n", collection->file);
     json_object_foreach((json_t *)reasons, reason, times)
     {
-        if (collection->file)
-            fprintf(collection->file, "%8s %s\n", json_string_value(times), reason);
+        fprintf(collection->file, "%8s %s\n", json_string_value(times), reason);
     }
 }
 

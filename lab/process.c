@@ -246,3 +246,8 @@ int nl_process_run(const struct nl_process *process, char **output, struct nl_er
         return read_output(streams.out, process->output_limit, name, output, err);
     return 0;
 }
+
+bool nl_process_is_gone(pid_t pid)
+{
+    return kill(pid, 0) < 0 && errno == ESRCH;
+}

@@ -31,4 +31,7 @@ struct nl_process {
    text, the caller's to free; more than the limit is an error. */
 int nl_process_run(const struct nl_process *process, char **output, struct nl_error **err);
 
+/* Is there no process with that number, of whomever? Another may get it at any time. */
+bool nl_process_is_gone(pid_t pid);
+
 #endif

@@ -2,11 +2,9 @@
  * rundir-locks.c - lock files of a dead run's streams: see rundir-locks.h.
  */
 #include "rundir-locks.h"
-#include "cleanup.h"
+#include "process.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,7 +48,7 @@ int nl_rundir_locks(const char *folder, pid_t owner, bool remove)
     int n = 0;
 
     /* The number may be another process' by now, and that a libvirt with locks of its own. */
-    if (owner <= 1 || kill(owner, 0) == 0 || errno != ESRCH)
+    if (owner <= 1 || !nl_process_is_gone(owner))
         return 0;
     dir = opendir(folder);
     while (dir && (entry = readdir(dir)) != NULL)

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -252,7 +251,7 @@ static int clean_warm(const struct nl_store *store, struct nl_error **err)
         char *end = NULL;
         long pid = dot && dot > item->d_name ? strtol(dot + 1, &end, 10) : 0;
 
-        if (pid <= 0 || *end || (kill((pid_t)pid, 0) == 0 || errno != ESRCH))
+        if (pid <= 0 || *end || !nl_process_is_gone((pid_t)pid))
             continue;
         if (asprintf(&folder, "%s/%s", warm, item->d_name) < 0)
             return nl_fail(err, NL_EXIT_LAB, "out of memory");
