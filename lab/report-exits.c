@@ -83,7 +83,7 @@ void nl_text_exits(const struct nl_text *to, const json_t *document)
     size_t n = json_array_size(json_object_get(document, "layers"));
     struct rows rows = {.n = n > LAYERS_MAX ? LAYERS_MAX : n};
 
-    nl_each_benchmark(document, add_row, &rows);
+    nl_each_benchmark(document, "benchmarks", NULL, add_row, &rows);
     if (!rows.table)
         return;
     nl_text_section(to, "VM exits",

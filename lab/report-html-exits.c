@@ -123,7 +123,7 @@ void nl_page_exits(const struct nl_page *page)
         "and of asking for the figures are among them: an upper bound, near where there "
         "were many operations.");
     write_heading(page);
-    nl_each_benchmark(page->document, add_row, &rows);
+    nl_each_benchmark(page->document, "benchmarks", NULL, add_row, &rows);
     nl_html_table_end(page->html);
 }
 

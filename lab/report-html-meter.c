@@ -2,7 +2,6 @@
  * report-html-meter.c - what the meter counted, in the report's page: for one operation, the
  * instructions by layer, and the exit multiplication. The pictures are in report-html-shares.c.
  */
-#include "cleanup.h"
 #include "dig.h"
 #include "figure.h"
 #include "report-html.h"
@@ -15,39 +14,38 @@
 /* More layers make more pairs than a table takes; bars and instructions are of all. */
 #define PAIRS_LAYERS_MAX 4
 
+struct walk {
+    const struct nl_page *page;
+    nl_page_visit *visit;
+    void *data;
+    const char *name; /* of the last one; NULL: there was none */
+    size_t names;
+};
+
+static bool has_result(const json_t *metered)
+{
+    return nl_dig(metered, "total");
+}
+
+static void visit_metered(const json_t *document, size_t at, const json_t *metered, void *data)
+{
+    struct walk *walk = data;
+    const char *name = nl_dig_string(metered, "name", "");
+    bool first = !walk->name || strcmp(walk->name, name) != 0;
+
+    if (at >= nl_page_layers(document))
+        return;
+    walk->name = name;
+    walk->names += first;
+    if (walk->names <= ROWS_MAX)
+        walk->visit(walk->page, metered, at, first, walk->data);
+}
+
 void nl_page_each_metered(const struct nl_page *page, nl_page_visit *visit, void *data)
 {
-    const json_t *layers = json_object_get(page->document, "layers");
-    cleanup_json json_t *seen = json_object();
-    size_t n = nl_page_layers(page->document);
+    struct walk walk = {.page = page, .visit = visit, .data = data};
 
-    for (size_t l = 0; l < n; l++) {
-        const json_t *list = json_object_get(json_array_get(layers, l), "metered");
-
-        for (size_t i = 0; i < json_array_size(list) && json_object_size(seen) < ROWS_MAX; i++) {
-            const json_t *metered = json_array_get(list, i);
-            const char *name = nl_dig_string(metered, "name", NULL);
-            bool first = true;
-
-            if (!name || !nl_dig(metered, "total") || json_object_get(seen, name))
-                continue;
-            json_object_set_new(seen, name, json_true());
-            for (size_t k = l; k < n; k++) {
-                const json_t *others = json_object_get(json_array_get(layers, k), "metered");
-                size_t m;
-                json_t *other;
-
-                json_array_foreach(others, m, other)
-                {
-                    if (!nl_dig_is(other, "name", name) || !nl_dig(other, "total"))
-                        continue;
-                    visit(page, other, k, first, data);
-                    first = false;
-                    break;
-                }
-            }
-        }
-    }
+    nl_each_benchmark(page->document, "metered", has_result, visit_metered, &walk);
 }
 
 bool nl_page_has_meter(const json_t *document)

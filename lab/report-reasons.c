@@ -142,7 +142,7 @@ void nl_exit_lines(const json_t *document, nl_exit_visit *visit, void *data)
 {
     struct walk walk = {document, visit, data};
 
-    nl_each_benchmark(document, visit_benchmark, &walk);
+    nl_each_benchmark(document, "benchmarks", NULL, visit_benchmark, &walk);
 }
 
 static void found(const struct nl_exit_line *line, void *data)

@@ -174,43 +174,53 @@ size_t nl_metered_layers(const json_t *document)
     return most;
 }
 
-/* The benchmark NAME at every layer that has it. */
-static void each_of_name(const json_t *document, const char *name, nl_benchmark_visit *visit,
+/* Which entries of layers are walked through. */
+struct entries {
+    const json_t *document;
+    const char *list;
+    bool (*count)(const json_t *benchmark);
+};
+
+/* The entry NAME at every layer that has it. */
+static void each_of_name(const struct entries *entries, const char *name, nl_benchmark_visit *visit,
                          void *data)
 {
-    const json_t *layers = json_object_get(document, "layers");
+    const json_t *layers = json_object_get(entries->document, "layers");
     size_t l, i;
-    json_t *layer, *benchmark;
+    json_t *layer, *entry;
 
     json_array_foreach(layers, l, layer)
     {
-        json_array_foreach(json_object_get(layer, "benchmarks"), i, benchmark)
+        json_array_foreach(json_object_get(layer, entries->list), i, entry)
         {
-            if (!nl_dig_is(benchmark, "name", name))
+            if (!nl_dig_is(entry, "name", name) || (entries->count && !entries->count(entry)))
                 continue;
-            visit(document, l, benchmark, data);
+            visit(entries->document, l, entry, data);
             break;
         }
     }
 }
 
-void nl_each_benchmark(const json_t *document, nl_benchmark_visit *visit, void *data)
+void nl_each_benchmark(const json_t *document, const char *list,
+                       bool (*count)(const json_t *benchmark), nl_benchmark_visit *visit,
+                       void *data)
 {
+    const struct entries entries = {document, list, count};
     const json_t *layers = json_object_get(document, "layers");
     cleanup_json json_t *seen = json_object();
     size_t l, i;
-    json_t *layer, *benchmark;
+    json_t *layer, *entry;
 
     json_array_foreach(layers, l, layer)
     {
-        json_array_foreach(json_object_get(layer, "benchmarks"), i, benchmark)
+        json_array_foreach(json_object_get(layer, list), i, entry)
         {
-            const char *name = nl_dig_string(benchmark, "name", NULL);
+            const char *name = nl_dig_string(entry, "name", NULL);
 
-            if (!name || json_object_get(seen, name))
+            if (!name || (count && !count(entry)) || json_object_get(seen, name))
                 continue;
             json_object_set_new(seen, name, json_true());
-            each_of_name(document, name, visit, data);
+            each_of_name(&entries, name, visit, data);
         }
     }
 }

@@ -40,13 +40,16 @@ char *nl_findings_sum(const json_t *findings);
 /* How many layers DOCUMENT's meter saw: the stack's, and tiny guests of its innermost. */
 size_t nl_metered_layers(const json_t *document);
 
-/* BENCHMARK is a timed one of the layer with index AT. */
+/* BENCHMARK is one of the layer with index AT. */
 typedef void nl_benchmark_visit(const json_t *document, size_t at, const json_t *benchmark,
                                 void *data);
 
-/* Every timed benchmark of DOCUMENT, all layers of one together, in the order in which they first
-   come; at a layer each but once. */
-void nl_each_benchmark(const json_t *document, nl_benchmark_visit *visit, void *data);
+/* Every benchmark of DOCUMENT in the layers' LIST ("benchmarks", "metered"), all layers of one
+   together, in the order in which they first come; at a layer each but once. Those that do not
+   COUNT (NULL: all do) are as if they were not there. */
+void nl_each_benchmark(const json_t *document, const char *list,
+                       bool (*count)(const json_t *benchmark), nl_benchmark_visit *visit,
+                       void *data);
 
 /* Were exits counted for BENCHMARK? */
 bool nl_exits_counted(const json_t *benchmark);
