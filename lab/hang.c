@@ -18,7 +18,6 @@
 #define NMI_S 18.0
 /* A console that has been silent for so long after its backtrace began is done with it. */
 #define NMI_SILENCE_MS 3000
-#define NMI_LINES 60
 #define STACK_WORDS 192
 
 struct collection {
@@ -226,7 +225,9 @@ static void backtrace_by_nmi(struct collection *collection)
             break;
     if (nl_console_bytes(layer->console) == before)
         return;
-    lines = nl_hang_since_nmi(nl_console_tail(layer->console, NMI_LINES));
+    /* All that is kept: with what is left on a deep stack it is a hundred lines and more, and the
+       first of them says that there was an NMI. */
+    lines = nl_hang_since_nmi(nl_console_tail(layer->console, NL_CONSOLE_LINES));
     set(collection, "backtrace", lines);
 }
 

@@ -22,8 +22,10 @@ struct command_call {
 };
 
 /* The exit status with ARGS, ended by a NULL or MAX of them. In a child, since argp ends the
-   process on a wrong request. */
-static inline int call_command(const struct command_call *call, const char *const *args, int max)
+   process on a wrong request. Never inlined: what only a caller's frame points at would be a leak
+   in the child, in which nothing of the caller runs any more. */
+static __attribute__((noinline, unused)) int call_command(const struct command_call *call,
+                                                          const char *const *args, int max)
 {
     char **argv = calloc((size_t)max + 2, sizeof(*argv));
     int argc = 1, status;
