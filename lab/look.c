@@ -162,10 +162,11 @@ static char *judge_course(const struct course *course, bool answered_before, dou
                    first, last, in_range, course->n,
                    course->at[0].cpl == 3 ? "in a program" : "in the kernel");
     if (answered_before && is_kept_by_one(course))
-        return say("one %s has its vCPU to itself (the same address space, never halted, in %zu "
-                   "looks; last at RIP %llx): nothing else gets on",
-                   course->at[course->n - 1].cpl == 3 ? "program" : "task", course->n,
-                   course->at[course->n - 1].rip);
+        return say(
+            "one %s has its vCPU to itself, and nothing else gets on: the same address space in "
+            "all of %zu looks, never halted, last at RIP %llx",
+            course->at[course->n - 1].cpl == 3 ? "program" : "task", course->n,
+            course->at[course->n - 1].rip);
     return NULL;
 }
 

@@ -1,10 +1,8 @@
 /*
- * watch.c - crashed, gone, hung or slow: see watch.h.
+ * watch.c - seeing whether a layer is crashed, gone, hung or slow, and keeping an eye on it while
+ * something is waited for: see watch.h. What is made of it is in watch-blame.c.
  */
-#include "watch.h"
-#include "dig.h"
-#include "hang-text.h"
-#include "hang.h"
+#include "watch-internal.h"
 #include "look-take.h"
 #include "probe.h"
 #include "virt.h"
@@ -14,18 +12,11 @@
 /* NL_LOOKS looks this far apart; meanwhile a layer in a layer in an emulated one answers a ping,
    however busy. */
 #define LOOK_APART_S 1.0
-/* Looking at a guest may take so long, and so long when the run's own limit is over: asking a
-   libvirt that hangs would go on otherwise. */
-#define JUDGE_S 60.0
-#define JUDGE_LATE_S 3.0
 /* A layer that is busy with its guests takes its time for a login; when it is too busy for a ping,
    too, nothing is wrong with its sshd. */
 #define SSHD_S 20.0
 #define PROMPT_PONG_S 1.0
 #define FIRST_PONG_S 3.0
-/* libvirt may hear of a layer's end a moment after its agent's stream has ended. */
-#define HEARSAY_S 3.0
-#define CONSOLE_TAIL 20
 
 /* While something is waited for: a layer that has been silent for so long is pinged, and is looked
    at when it has not answered for so long; the next time after a while, for looking costs it. */
@@ -44,10 +35,7 @@ void nl_sight_clear(struct nl_sight *sight)
     *sight = (struct nl_sight){0};
 }
 
-static void set_sight(struct nl_sight *sight, const char *kind, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void set_sight(struct nl_sight *sight, const char *kind, const char *format, ...)
+void nl_sight_set(struct nl_sight *sight, const char *kind, const char *format, ...)
 {
     va_list args;
 
@@ -85,7 +73,7 @@ static bool has_trouble(struct nl_layer *layer, struct nl_sight *sight)
     pthread_mutex_unlock(&layer->lock);
     if (!trouble)
         return false;
-    set_sight(sight, "error", "its agent said: %s", trouble);
+    nl_sight_set(sight, "error", "its agent said: %s", trouble);
     sight->layer = layer;
     for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
         if (strncmp(trouble, services[i], strlen(services[i])) == 0)
@@ -120,10 +108,10 @@ static void see_pause(struct nl_layer *layer, int reason, struct nl_sight *sight
     if (nl_virt_monitor(layer->domain, "info status", nl_look_call_deadline(sight->until), &status,
                         &ignored) == 0 &&
         sscanf(status, "VM status: paused (%31[a-z-])", word) == 1)
-        set_sight(sight, "crashed", "its domain stands still: paused (%s)", word);
+        nl_sight_set(sight, "crashed", "its domain stands still: paused (%s)", word);
     else
-        set_sight(sight, "crashed", "its domain stands still: paused%s",
-                  reason == VIR_DOMAIN_PAUSED_USER ? " by somebody" : "");
+        nl_sight_set(sight, "crashed", "its domain stands still: paused%s",
+                     reason == VIR_DOMAIN_PAUSED_USER ? " by somebody" : "");
 }
 
 int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_error **err)
@@ -136,16 +124,16 @@ int nl_watch_glance(struct nl_layer *layer, struct nl_sight *sight, struct nl_er
     if (!layer->domain)
         return 0;
     if (mark) {
-        set_sight(sight, "crashed", "its console says \"%s\"", mark);
+        nl_sight_set(sight, "crashed", "its console says \"%s\"", mark);
     } else if (nl_virt_state(layer->domain, nl_look_call_deadline(sight->until), &state, &reason,
                              &ignored) < 0) {
         if (nl_interrupt_check(err) < 0)
             return -1;
         return glance_outward(layer, sight, err);
     } else if (state == VIR_DOMAIN_SHUTOFF || state == VIR_DOMAIN_SHUTDOWN) {
-        set_sight(sight, "gone", "its domain ended %s", shutoff_reason(reason));
+        nl_sight_set(sight, "gone", "its domain ended %s", shutoff_reason(reason));
     } else if (state == VIR_DOMAIN_CRASHED) {
-        set_sight(sight, "crashed", "libvirt says that the domain crashed");
+        nl_sight_set(sight, "crashed", "libvirt says that the domain crashed");
     } else if (state == VIR_DOMAIN_PAUSED) {
         see_pause(layer, reason, sight);
     } else {
@@ -214,14 +202,14 @@ static bool misses_service(struct nl_layer *layer, const json_t *pong, bool thor
     {
         if (json_is_true(up))
             continue;
-        set_sight(sight, "error", "its %s is not up", name);
+        nl_sight_set(sight, "error", "its %s is not up", name);
         sight->service = strcmp(name, "sshd") == 0 ? "sshd" : "libvirtd";
         sight->layer = layer;
         return true;
     }
     if (!thorough || !lacks_sshd(layer, sight))
         return false;
-    set_sight(sight, "error", "its sshd does not answer, its agent does");
+    nl_sight_set(sight, "error", "its sshd does not answer, its agent does");
     sight->service = "sshd";
     sight->layer = layer;
     return true;
@@ -238,11 +226,11 @@ static void judge_silence(struct nl_layer *layer, bool answered, struct nl_sight
     if (!answered || nl_interrupted())
         return;
     if (layer->ssh_port != 0 && nl_probe_sshd(layer->ssh_port, sshd_deadline(sight)))
-        set_sight(sight, "lost",
-                  "its agent does not answer, but its sshd does: the machine is alive");
+        nl_sight_set(sight, "lost",
+                     "its agent does not answer, but its sshd does: the machine is alive");
     else if (idle && layer->ssh_port == 0)
-        set_sight(sight, "lost",
-                  "its agent does not answer, and its kernel is idle and takes interrupts");
+        nl_sight_set(sight, "lost",
+                     "its agent does not answer, and its kernel is idle and takes interrupts");
 }
 
 bool nl_watch_answers(struct nl_layer *layer, double seconds)
@@ -281,81 +269,12 @@ bool nl_watch_examine(struct nl_layer *layer, bool answered, bool thorough, stru
     return true;
 }
 
-/* A layer further out whose stream has ended: libvirt may say a moment later why. */
-static bool has_ended(struct nl_layer *layer, struct nl_sight *sight)
-{
-    cleanup_error struct nl_error *ignored = NULL;
-
-    if (nl_watch_glance(layer, sight, &ignored) < 0)
-        return sight->kind != NULL;
-    if (!layer->link || nl_link_alive(layer->link) || nl_sleep(HEARSAY_S, NULL) < 0)
-        return false;
-    return nl_watch_glance(layer, sight, &ignored) < 0 && sight->kind;
-}
-
-/* Forget what was seen of a layer that is well. */
-static void look_on_at(struct nl_layer *layer, struct nl_sight *sight)
-{
-    nl_deadline until = sight->until;
-
-    nl_sight_clear(sight);
-    sight->layer = layer;
-    sight->until = until;
-}
-
-/* Something points to its end: ask the layer below, which costs it time. */
-static bool has_sign(struct nl_layer *layer)
+bool nl_watch_has_sign(struct nl_layer *layer)
 {
     return layer->console && (nl_console_crash(layer->console) || nl_console_ended(layer->console));
 }
 
-/* A layer from OUTER to INNER that said so itself when it ended: that counts for more than what
-   does not answer further out. */
-static bool has_said_its_end(struct nl_layer *outer, struct nl_layer *inner, struct nl_sight *sight)
-{
-    for (; outer <= inner; outer++) {
-        cleanup_error struct nl_error *ignored = NULL;
-
-        if (has_sign(outer) && nl_watch_glance(outer, sight, &ignored) < 0 && sight->kind)
-            return true;
-        look_on_at(inner, sight);
-    }
-    return false;
-}
-
-/* STARTED: its guest has run. Before that the fault is not in it, but it may be further out. LATE:
-   there is only time to see whether something has ended. */
-static void judge(struct nl_layer *layer, bool started, bool late, struct nl_sight *sight)
-{
-    struct nl_layer *outer = &layer->stack->layers[nl_stack_outermost(layer->stack)];
-    nl_deadline soon = nl_deadline_in(JUDGE_LATE_S);
-
-    sight->until = nl_stack_deadline(layer->stack, JUDGE_S);
-    if (sight->until < soon)
-        sight->until = soon;
-    sight->layer = layer;
-    if (layer->local && layer->link) {
-        set_sight(sight, "timeout", "its agent, a local process, does not answer");
-        return;
-    }
-    if (has_said_its_end(outer, layer, sight))
-        return;
-    for (; outer < layer; outer++) {
-        if (has_ended(outer, sight) ||
-            (!late && outer->greeted && nl_watch_examine(outer, true, true, sight)))
-            return;
-        look_on_at(layer, sight);
-        if (nl_interrupted())
-            return;
-    }
-    if (!started || (late && !has_ended(layer, sight)))
-        return;
-    if (!late && !nl_watch_examine(layer, layer->greeted, true, sight) && !nl_interrupted())
-        set_sight(sight, "slow", "its agent answers a ping, but not this");
-}
-
-/* Whether the layer itself came to its end, and not what it runs for us, or our patience. */
-static bool is_lost(const struct nl_sight *sight)
+bool nl_sight_is_lost(const struct nl_sight *sight)
 {
     static const char *const lost[] = {"crashed", "gone", "hung", "lost"};
 
@@ -363,96 +282,6 @@ static bool is_lost(const struct nl_sight *sight)
         if (strcmp(sight->kind, lost[i]) == 0)
             return true;
     return false;
-}
-
-/* What SIGHT's kind is called in a sentence. */
-static const char *condition(const struct nl_sight *sight)
-{
-    if (!strcmp(sight->kind, "error"))
-        return "in trouble";
-    return !strcmp(sight->kind, "timeout") ? "silent" : sight->kind;
-}
-
-/* Put what was seen into *ERR; LAYER was waited for. The layer that it is about is told apart from
-   the message, which calls it "it". */
-static void tell(const struct nl_layer *layer, const struct nl_sight *sight, struct nl_error **err)
-{
-    cleanup_free char *waited = NULL;
-
-    if (!sight->what)
-        return;
-    if (sight->layer == layer ||
-        asprintf(&waited, ", while %s was waited for", layer->spec->name) < 0)
-        waited = NULL;
-    /* The wait may have ended because a glance saw the same. */
-    if (!*err || strstr(nl_error_message(*err), sight->what)) {
-        nl_error_free(err);
-        nl_fail(err, NL_EXIT_LAB, "it is %s: %s%s", condition(sight), sight->what,
-                waited ? waited : "");
-    } else {
-        nl_wrap(err, "it is %s (%s)%s", condition(sight), sight->what, waited ? waited : "");
-    }
-}
-
-/* What the failure that was just recorded says besides. */
-static void add_details(const struct nl_sight *sight)
-{
-    struct nl_document *document = sight->layer->stack->document;
-    json_t *evidence = sight->n_looks > 0 ? nl_hang_evidence(sight) : NULL;
-
-    nl_document_failure_set(document, "seen",
-                            nl_hang_stopped(evidence)
-                                ? json_sprintf("%s; its QEMU's process: %s", sight->what,
-                                               nl_dig_string(evidence, "process", "?"))
-                                : nl_document_text(sight->what));
-    if (sight->service)
-        nl_document_failure_set(document, "service", json_string(sight->service));
-    if (evidence)
-        nl_document_failure_set(document, "evidence", evidence);
-}
-
-/* SIGHT explains *ERR, which PHASE of LAYER ended in. */
-static int record(struct nl_layer *layer, const char *phase, const struct nl_sight *sight,
-                  struct nl_error **err)
-{
-    struct nl_layer *found = sight->layer;
-    struct nl_document *document = layer->stack->document;
-    bool first = !json_is_object(json_object_get(nl_document_json(document), "failure"));
-    json_t *tail = found->console ? nl_console_tail(found->console, CONSOLE_TAIL) : NULL;
-
-    tell(layer, sight, err);
-    if (!strcmp(found->state, NL_LAYER_UP) && is_lost(sight)) {
-        found->state = NL_LAYER_GONE;
-        nl_document_layer_state(document, found->index, found->state);
-    }
-    nl_stack_fail(layer->stack, found->spec->name, phase, sight->kind, tail, err);
-    if (first)
-        add_details(sight);
-    return -1;
-}
-
-int nl_watch_check(struct nl_layer *layer, const char *phase, struct nl_error **err)
-{
-    cleanup_sight struct nl_sight sight = {0};
-
-    if (!nl_watch_examine(layer, true, false, &sight) || !sight.kind)
-        return nl_interrupt_check(err);
-    return record(layer, phase, &sight, err);
-}
-
-int nl_watch_blame(struct nl_layer *layer, const char *phase, const char *kind,
-                   struct nl_error **err)
-{
-    cleanup_sight struct nl_sight sight = {0};
-    bool late;
-
-    if (nl_error_status(*err) == NL_EXIT_INTERRUPTED)
-        return -1;
-    late = nl_stack_explain_late(layer->stack, err);
-    judge(layer, layer->domain && strcmp(phase, NL_PHASE_CREATE) != 0, late, &sight);
-    if (!sight.kind)
-        sight.kind = late ? "timeout" : kind;
-    return record(layer, phase, &sight, err);
 }
 
 /* Silent layers are pinged, and looked at if that does not help. */
@@ -473,7 +302,7 @@ static int keep_touch(struct nl_layer *layer, struct nl_error **err)
     if (now - layer->pinged_ms < PONG_WITHIN_S * 1000)
         return 0;
     layer->pinged_ms = now + (int64_t)(LOOK_AGAIN_S - PONG_WITHIN_S) * 1000;
-    if (!nl_watch_examine(layer, true, false, &sight) || !sight.kind || !is_lost(&sight))
+    if (!nl_watch_examine(layer, true, false, &sight) || !sight.kind || !nl_sight_is_lost(&sight))
         return nl_interrupt_check(err);
     return fail_seen(&sight, err);
 }
@@ -501,7 +330,7 @@ static int look_around(struct nl_layer *layer, struct nl_error **err)
         struct nl_layer *one = &stack->layers[i];
         cleanup_sight struct nl_sight sight = {0};
 
-        if (has_sign(one) && nl_watch_glance(one, &sight, err) < 0)
+        if (nl_watch_has_sign(one) && nl_watch_glance(one, &sight, err) < 0)
             return -1;
         if (has_trouble(one, &sight))
             return fail_seen(&sight, err);

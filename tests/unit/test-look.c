@@ -142,7 +142,9 @@ static void test_a_program_that_keeps_the_vcpu(void **state)
 {
     (void)state;
     for (int answered = 0; answered < 2; answered++)
-        expect(answered, answered ? "hung" : "slow", answered ? "to itself" : "executing",
+        expect(answered, answered ? "hung" : "slow",
+               answered ? "to itself, and nothing else gets on: the same address space"
+                        : "executing",
                PROGRAM("401000", "2000"), PROGRAM("411000", "2000"), PROGRAM("421000", "2000"),
                VCPU("ffffffff81000000", ON, "0", "0", "2000"), PROGRAM("441000", "2000"));
     expect(true, "slow", "executing", PROGRAM("401000", "2000"), PROGRAM("411000", "3000"),

@@ -177,8 +177,8 @@ static void test_who_was_waited_for_is_told(void **state)
     nl_fail(&err, NL_EXIT_LAB, "no answer");
     assert_int_equal(nl_watch_blame(&two.layers[1], NL_PHASE_CREATE, "refused", &err), -1);
     message = nl_error_message(err);
-    assert_non_null(strstr(message, "L0, phase create: it is gone (its domain ended"));
-    assert_non_null(strstr(message, "), while L1 was waited for: no answer"));
+    assert_non_null(strstr(message, "L0, phase create: it is gone: its domain ended by "));
+    assert_non_null(strstr(message, ", while L1 was waited for. Noticed by: no answer"));
     two_close(&two);
 }
 
