@@ -54,6 +54,11 @@ static void write_section(struct collection *collection, const char *title, cons
                 text[strlen(text) - 1] == '\n' ? "" : "\n");
 }
 
+static bool can_ask(const struct collection *collection, const struct nl_layer *layer)
+{
+    return layer->link && layer->greeted && has_time(collection);
+}
+
 /* A layer's agent that still answers, asked for what only it can see. */
 static json_t *ask(struct collection *collection, const struct nl_layer *layer, const char *op,
                    json_t *arguments, double seconds)
@@ -61,7 +66,7 @@ static json_t *ask(struct collection *collection, const struct nl_layer *layer, 
     cleanup_error struct nl_error *ignored = NULL;
     json_t *result = NULL;
 
-    if (!layer->link || !layer->greeted || !has_time(collection)) {
+    if (!can_ask(collection, layer)) {
         json_decref(arguments);
         return NULL;
     }
@@ -178,24 +183,39 @@ static void write_reasons(struct collection *collection, const json_t *reasons)
     }
 }
 
+/* Neither an interrupt nor the end of the time for evidence keeps from it: a layer that goes on
+   counting pays for it at every exit of its guests. Also of one that did not say that it had begun,
+   for it may have. NULL: there is no answer. New reference. */
+static json_t *end_counting(const struct nl_layer *below, const char *uuid)
+{
+    cleanup_error struct nl_error *ignored = NULL;
+    json_t *reply = NULL;
+
+    nl_interrupt_shield(true);
+    nl_link_ask(below->link, "exit-reasons", json_pack("{s:b, s:s}", "count", 0, "uuid", uuid),
+                nl_deadline_in(CALL_S), &reply, &ignored);
+    nl_interrupt_shield(false);
+    return reply;
+}
+
 /* Why it exits, for a second; not if this machine is below it: that would be changed by it. */
 static void count_reasons(struct collection *collection)
 {
     const struct nl_layer *layer = collection->layer;
+    const struct nl_layer *below = layer - 1;
     cleanup_json json_t *begun = NULL;
     cleanup_json json_t *reply = NULL;
     char uuid[VIR_UUID_STRING_BUFLEN];
     json_t *reasons;
 
-    if (layer->index == nl_stack_outermost(layer->stack) ||
+    if (layer->index == nl_stack_outermost(layer->stack) || !can_ask(collection, below) ||
         virDomainGetUUIDString(layer->domain, uuid) < 0)
         return;
-    begun = ask(collection, &layer[-1], "exit-reasons", json_pack("{s:b}", "count", 1), CALL_S);
-    if (!begun || nl_sleep(1, NULL) < 0)
-        return;
-    reply = ask(collection, &layer[-1], "exit-reasons",
-                json_pack("{s:b, s:s}", "count", 0, "uuid", uuid), CALL_S);
-    reasons = nl_hang_reasons(reply);
+    begun = ask(collection, below, "exit-reasons", json_pack("{s:b}", "count", 1), CALL_S);
+    if (begun && nl_sleep(1, NULL) < 0)
+        json_decref(nl_steal(&begun));
+    reply = end_counting(below, uuid);
+    reasons = begun ? nl_hang_reasons(reply) : NULL;
     if (json_object_size(reasons) > 0) {
         write_reasons(collection, reasons);
         set(collection, "exit_reasons", reasons);
