@@ -3,8 +3,10 @@
  */
 #include "args-overrides.h"
 #include "cmd.h"
+#include "deadline.h"
 #include "paths.h"
 #include "progress.h"
+#include "request.h"
 #include "run.h"
 
 #include <errno.h>
@@ -65,6 +67,31 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+static enum nl_exit profile(struct profile_args *args, char **argv)
+{
+    struct nl_overrides *overrides = &args->overrides.overrides;
+    cleanup_scenario struct nl_scenario *scenario = NULL;
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_free char *path = NULL;
+
+    overrides->meter = args->benchmark;
+    overrides->profile_at = args->at;
+    overrides->no_benchmarks = true;
+    if (nl_interrupt_catch(&err) < 0 ||
+        (!args->scenario && nl_data_path(DEFAULT_SCENARIO, &path, &err) < 0) ||
+        nl_request_load(path ? path : args->scenario, overrides, &scenario, &err) < 0 ||
+        nl_run_check_out(args->out, &err) < 0) {
+        nl_error_print(err);
+        return nl_error_status(err);
+    }
+    return nl_run(&(struct nl_run_options){
+        .scenario = scenario,
+        .store = args->store,
+        .out = args->out,
+        .argv = argv,
+    });
+}
+
 int nl_cmd_profile(int argc, char **argv)
 {
     static const struct argp_child children[] = {{.argp = &nl_overrides_argp}, {0}};
@@ -79,27 +106,10 @@ int nl_cmd_profile(int argc, char **argv)
         .children = children,
     };
     struct profile_args args = {.overrides = NL_OVERRIDE_ARGS_INIT, .at = DEFAULT_LAYER};
-    cleanup_error struct nl_error *err = NULL;
-    cleanup_free char *path = NULL;
     enum nl_exit status = NL_EXIT_REQUEST;
 
-    if (argp_parse(&argp, argc, argv, 0, NULL, &args) == 0) {
-        args.overrides.overrides.meter = args.benchmark;
-        args.overrides.overrides.profile_at = args.at;
-        args.overrides.overrides.no_benchmarks = true;
-        if (!args.scenario && nl_data_path(DEFAULT_SCENARIO, &path, &err) < 0) {
-            nl_error_print(err);
-            status = nl_error_status(err);
-        } else {
-            status = nl_run(&(struct nl_run_options){
-                .scenario = args.scenario ? args.scenario : path,
-                .overrides = &args.overrides.overrides,
-                .store = args.store,
-                .out = args.out,
-                .argv = argv,
-            });
-        }
-    }
+    if (argp_parse(&argp, argc, argv, 0, NULL, &args) == 0)
+        status = profile(&args, argv);
     nl_override_args_free(&args.overrides);
     return status;
 }

@@ -6,7 +6,9 @@
 #include "cmd.h"
 #include "keeper.h"
 #include "progress.h"
+#include "request.h"
 #include "run.h"
+#include "statuses.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,6 +21,7 @@ struct run_args {
     bool enable_nesting;
     char **files; /* the operands within argv */
     int n_files;
+    struct nl_scenario **scenarios; /* as many; owned, and NULL until they are read */
 };
 
 enum { OPTION_ENABLE_NESTING = 0x100 };
@@ -108,12 +111,66 @@ static char *out_folder(const struct run_args *args, int index)
     return folder;
 }
 
+static void free_args(struct run_args *args)
+{
+    for (int i = 0; args->scenarios && i < args->n_files; i++)
+        nl_scenario_free(&args->scenarios[i]);
+    free(args->scenarios);
+    nl_override_args_free(&args->overrides);
+}
+
+/* ---- Everything that can be refused, before anything runs ---- */
+
+static int refuse_keeping_several(struct nl_error **err)
+{
+    nl_fail(err, NL_EXIT_REQUEST, "one scenario at a time can be kept");
+    return nl_hint(err, "start each with a `nestlab up` of its own");
+}
+
+static int read_one(struct run_args *args, int index, struct nl_error **err)
+{
+    cleanup_free char *out = out_folder(args, index);
+
+    if (nl_request_load(args->files[index], &args->overrides.overrides, &args->scenarios[index],
+                        err) < 0)
+        return -1;
+    return nl_run_check_out(out, err);
+}
+
+/* All scenarios, and where their reports go: a run takes minutes, and what is wrong with the last
+   one is to be known at once. Prints its errors; the status that they lead to. */
+static enum nl_exit read_all(struct run_args *args)
+{
+    cleanup_error struct nl_error *err = NULL;
+    enum nl_exit status = NL_EXIT_PASSED;
+
+    args->scenarios = calloc((size_t)args->n_files, sizeof(*args->scenarios));
+    if (!args->scenarios)
+        nl_fail(&err, NL_EXIT_LAB, "out of memory");
+    else if (args->keep && args->n_files > 1)
+        refuse_keeping_several(&err);
+    for (int i = 0; !err && i < args->n_files && status != NL_EXIT_INTERRUPTED; i++) {
+        if (read_one(args, i, &err) == 0)
+            continue;
+        nl_error_print(err);
+        /* The lab's own trouble outweighs a wrong request, and an interrupt both. */
+        if (nl_error_status(err) > status)
+            status = nl_error_status(err);
+        nl_error_free(&err);
+    }
+    if (!err)
+        return status;
+    nl_error_print(err);
+    return nl_error_status(err);
+}
+
+/* ---- The runs ---- */
+
 static enum nl_exit run_one(const struct run_args *args, int index, char **argv, bool demo)
 {
     cleanup_free char *out = out_folder(args, index);
     struct nl_run_options options = {
-        .scenario = args->files[index],
-        .overrides = &args->overrides.overrides,
+        .scenario = args->scenarios[index],
         .store = args->store,
         .out = out,
         .argv = argv,
@@ -132,12 +189,6 @@ static enum nl_exit run_kept(const struct run_args *args, char **argv, bool demo
     bool in_keeper = false;
     int status = NL_EXIT_LAB;
 
-    if (args->n_files > 1) {
-        nl_fail(&err, NL_EXIT_REQUEST, "one scenario at a time can be kept");
-        nl_hint(&err, "start each with a `nestlab up` of its own");
-        nl_error_print(err);
-        return NL_EXIT_REQUEST;
-    }
     if (nl_keeper_fork(&in_keeper, &status, &err) < 0) {
         nl_error_print(err);
         return nl_error_status(err);
@@ -145,39 +196,61 @@ static enum nl_exit run_kept(const struct run_args *args, char **argv, bool demo
     return in_keeper ? run_one(args, 0, argv, demo) : (enum nl_exit)status;
 }
 
-/* The worst of two statuses: a failed check is what a user must hear of first, after an interrupt.
-   A status that is none of ours (a sanitizer's) is the lab's failure. */
-static enum nl_exit worse(int a, int b)
+/* In a process of its own: libvirt's embedded driver takes one root, which is in the run folder,
+   and keeps it for the life of the process. IN_CHILD: this is that process, and it is over. */
+static enum nl_exit run_apart(const struct run_args *args, int index, char **argv, bool *in_child)
 {
-    static const enum nl_exit worst_first[] = {NL_EXIT_INTERRUPTED, NL_EXIT_CHECK_FAILED,
-                                               NL_EXIT_REQUEST};
+    cleanup_error struct nl_error *err = NULL;
+    int status = NL_EXIT_LAB;
 
-    for (size_t i = 0; i < sizeof(worst_first) / sizeof(worst_first[0]); i++)
-        if (a == (int)worst_first[i] || b == (int)worst_first[i])
-            return worst_first[i];
-    return a == NL_EXIT_PASSED && b == NL_EXIT_PASSED ? NL_EXIT_PASSED : NL_EXIT_LAB;
+    *in_child = false;
+    if (nl_keeper_fork(in_child, &status, &err) < 0)
+        nl_error_print(err);
+    return *in_child ? run_one(args, index, argv, false) : (enum nl_exit)status;
 }
 
-/* One after the other, each in a process of its own: libvirt's embedded driver takes one root,
-   which is in the run folder, and keeps it for the life of the process. */
+/* Also with --quiet: among several reports it is not to be seen which one decided. */
+static void tell_status(const struct nl_status_of *runs, size_t n)
+{
+    cleanup_free char *why = nl_statuses_why(runs, n);
+
+    if (why)
+        fprintf(stderr, "nestlab: %s\n", why);
+}
+
+/* One after the other. */
 static enum nl_exit run_all(const struct run_args *args, char **argv)
 {
+    size_t n = (size_t)args->n_files;
+    cleanup_free struct nl_status_of *runs = calloc(n, sizeof(*runs));
     enum nl_exit worst = NL_EXIT_PASSED;
 
-    if (args->n_files == 1)
-        return run_one(args, 0, argv, false);
-    for (int i = 0; i < args->n_files && worst != NL_EXIT_INTERRUPTED; i++) {
-        cleanup_error struct nl_error *err = NULL;
-        bool in_child = false;
-        int status = NL_EXIT_LAB;
+    if (!runs)
+        abort();
+    for (size_t i = 0; i < n; i++)
+        runs[i].scenario = args->files[i];
+    for (size_t i = 0; i < n && worst != NL_EXIT_INTERRUPTED; i++) {
+        bool in_child;
 
-        if (nl_keeper_fork(&in_child, &status, &err) < 0)
-            nl_error_print(err);
+        runs[i].status = run_apart(args, (int)i, argv, &in_child);
         if (in_child)
-            return run_one(args, i, argv, false);
-        worst = worse(worst, status);
+            return (enum nl_exit)runs[i].status;
+        runs[i].ran = true;
+        worst = nl_statuses_worst(runs, n);
     }
+    tell_status(runs, n);
     return worst;
+}
+
+static enum nl_exit run(struct run_args *args, char **argv, bool demo)
+{
+    enum nl_exit status = read_all(args);
+
+    if (status != NL_EXIT_PASSED)
+        return status;
+    if (args->keep)
+        return run_kept(args, argv, demo);
+    return args->n_files == 1 ? run_one(args, 0, argv, demo) : run_all(args, argv);
 }
 
 /* From the first moment: an interrupt at any time leads to the same exit status. */
@@ -210,11 +283,9 @@ int nl_cmd_run(int argc, char **argv)
         return NL_EXIT_LAB;
     if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
         status = NL_EXIT_REQUEST;
-    else if (args.keep)
-        status = run_kept(&args, argv, false);
     else
-        status = run_all(&args, argv);
-    nl_override_args_free(&args.overrides);
+        status = run(&args, argv, false);
+    free_args(&args);
     return status;
 }
 
@@ -237,7 +308,7 @@ int nl_cmd_up(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
         status = NL_EXIT_REQUEST;
     else
-        status = run_kept(&args, argv, true);
-    nl_override_args_free(&args.overrides);
+        status = run(&args, argv, true);
+    free_args(&args);
     return status;
 }

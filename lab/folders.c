@@ -37,6 +37,40 @@ int nl_make_folders(const char *path, enum nl_exit status, struct nl_error **err
     return make_folder(copy, status, err);
 }
 
+/* Cut off the last part of PATH, which is not there: what it would be made in. */
+static void go_up(char *path)
+{
+    char *slash;
+
+    for (size_t length = strlen(path); length > 1 && path[length - 1] == '/'; length--)
+        path[length - 1] = '\0';
+    slash = strrchr(path, '/');
+    if (!slash)
+        strcpy(path, ".");
+    else
+        slash[slash == path] = '\0';
+}
+
+int nl_check_folders(const char *path, enum nl_exit status, struct nl_error **err)
+{
+    cleanup_free char *place = path[0] ? strdup(path) : NULL;
+    struct stat st;
+
+    if (!place)
+        return nl_fail(err, status, "a folder needs a name");
+    /* A link that leads nowhere is there, too. */
+    while (lstat(place, &st) < 0) {
+        if (errno != ENOENT || strcmp(place, ".") == 0)
+            return nl_fail_errno(err, status, errno, "cannot make the folder %s", path);
+        go_up(place);
+    }
+    if (stat(place, &st) < 0 || !S_ISDIR(st.st_mode))
+        return nl_fail(err, status, "%s is no folder", place);
+    return access(place, W_OK | X_OK) == 0
+               ? 0
+               : nl_fail_errno(err, status, errno, "cannot use the folder %s", place);
+}
+
 static int copy_file(const char *source, const char *target, struct nl_error **err)
 {
     cleanup_close int in = open(source, O_RDONLY | O_CLOEXEC);

@@ -9,6 +9,9 @@
 /* mkdir -p. STATUS is what a failure leads to. */
 int nl_make_folders(const char *path, enum nl_exit status, struct nl_error **err);
 
+/* Would that succeed, and could files be put there? Only looks: another process may be faster. */
+int nl_check_folders(const char *path, enum nl_exit status, struct nl_error **err);
+
 /* Put the file SOURCE at TARGET, which must not exist: a hard link to the file itself (not to a
    symbolic link that SOURCE may be) where the file system allows it, else a copy. */
 int nl_place_file(const char *source, const char *target, struct nl_error **err);

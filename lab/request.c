@@ -297,6 +297,32 @@ static int check_expected(const struct request *request, struct nl_error **err)
     return nl_error_hint(found) ? nl_hint(err, "%s", nl_error_hint(found)) : -1;
 }
 
+/* Benchmarks with commas between, as --meter takes them? */
+static bool are_benchmarks(const char *text)
+{
+    cleanup_strv char **names = NULL;
+    cleanup_free char *copy = strdup(text);
+    char *rest = copy;
+
+    if (strcmp(text, "all") == 0)
+        return true;
+    if (!copy || known_benchmarks(&names, NULL) < 0 || !names)
+        return false;
+    for (char *name = strsep(&rest, ","); name; name = strsep(&rest, ","))
+        if (!is_listed(name, names))
+            return false;
+    return true;
+}
+
+/* "--meter cpuid": a space where an = must be makes a file's name of what is metered. */
+static int hint_meter(const char *path, const struct nl_overrides *overrides, struct nl_error **err)
+{
+    if (overrides && overrides->meter && !*overrides->meter && access(path, F_OK) < 0 &&
+        are_benchmarks(path))
+        nl_hint(err, "did you mean --meter=%s?", path);
+    return -1;
+}
+
 int nl_request_load(const char *path, const struct nl_overrides *overrides,
                     struct nl_scenario **scenario, struct nl_error **err)
 {
@@ -305,8 +331,9 @@ int nl_request_load(const char *path, const struct nl_overrides *overrides,
     cleanup_free char *text = NULL;
     size_t length = 0;
 
-    if (nl_scenario_read(path, &text, &length, err) < 0 ||
-        nl_scenario_parse(text, length, path, overrides, &made, err) < 0)
+    if (nl_scenario_read(path, &text, &length, err) < 0)
+        return hint_meter(path, overrides, err);
+    if (nl_scenario_parse(text, length, path, overrides, &made, err) < 0)
         return -1;
     json = json_loadb(text, length, 0, NULL);
     struct nl_json_source source = {.name = path, .text = text, .length = length};

@@ -1,5 +1,5 @@
 /*
- * run.c - one run from scenario to report: see run.h.
+ * run.c - one run from a scenario to its report: see run.h.
  */
 #include "run.h"
 #include "fault-inject.h"
@@ -9,7 +9,6 @@
 #include "progress.h"
 #include "report-files.h"
 #include "report.h"
-#include "request.h"
 #include "run-findings.h"
 #include "work-meter.h"
 #include "work.h"
@@ -19,10 +18,10 @@
 
 #define DEFAULT_OUT "nestlab-out"
 
-/* What a run owns. */
+/* What a run owns, but for its options. */
 struct run {
     const struct nl_run_options *options;
-    struct nl_scenario *scenario;
+    struct nl_scenario *scenario; /* the options' */
     struct nl_store *store;
     struct nl_document *document;
     struct nl_rundir *rundir;
@@ -48,9 +47,13 @@ static void free_run(struct run *run)
     nl_rules_ahead_free(&run->rules);
     nl_document_free(&run->document);
     nl_store_close(&run->store);
-    nl_scenario_free(&run->scenario);
     free(run->out);
     free(run->undo);
+}
+
+int nl_run_check_out(const char *out, struct nl_error **err)
+{
+    return nl_check_folders(out ? out : DEFAULT_OUT, NL_EXIT_REQUEST, err);
 }
 
 /* The output folder, absolute: QEMU and the keeper run elsewhere. */
@@ -133,8 +136,7 @@ static int set_up(struct run *run, struct nl_error **err)
     cleanup_free char *why = NULL;
     bool local = false;
 
-    if (nl_request_load(options->scenario, options->overrides, &run->scenario, err) < 0 ||
-        nl_store_open(options->store, NULL, NULL, &run->store, err) < 0)
+    if (nl_store_open(options->store, NULL, NULL, &run->store, err) < 0)
         return -1;
     /* The run folder first: where there can be none, nothing is left behind either. */
     if (make_rundir(run, err) < 0)
@@ -275,7 +277,7 @@ static void keep(struct run *run, enum nl_exit status)
 
 enum nl_exit nl_run(const struct nl_run_options *options)
 {
-    NL_CLEANUP(free_run) struct run run = {.options = options};
+    NL_CLEANUP(free_run) struct run run = {.options = options, .scenario = options->scenario};
     cleanup_error struct nl_error *err = NULL;
     bool is_up, late;
     enum nl_exit status;

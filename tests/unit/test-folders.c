@@ -58,13 +58,49 @@ static void test_no_name(void **state)
     assert_int_equal(nl_error_status(err), NL_EXIT_REQUEST);
 }
 
+static int check(const char *name)
+{
+    cleanup_free char *path = in_base(name);
+    cleanup_error struct nl_error *err = NULL;
+    int rc = nl_check_folders(path, NL_EXIT_REQUEST, &err);
+
+    if (rc < 0)
+        assert_int_equal(nl_error_status(err), NL_EXIT_REQUEST);
+    return rc;
+}
+
+/* What could be made is told, and nothing is made. */
+static void test_check(void **state)
+{
+    cleanup_free char *file = in_base("file");
+    cleanup_free char *link = in_base("link");
+    cleanup_free char *made = in_base("a");
+    struct stat st;
+
+    (void)state;
+    close(open(file, O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(symlink("nowhere", link), 0);
+    assert_int_equal(check(""), 0);
+    assert_int_equal(check("a"), 0);
+    assert_int_equal(check("a/b//c/"), 0);
+    assert_int_equal(check("file"), -1);
+    assert_int_equal(check("file/x"), -1);
+    assert_int_equal(check("link"), -1);
+    assert_int_equal(check("link/x"), -1);
+    assert_int_equal(stat(made, &st), -1);
+    assert_int_equal(chdir(base), 0);
+    assert_int_equal(nl_check_folders("a", NL_EXIT_REQUEST, NULL), 0);
+    assert_int_equal(nl_check_folders("a/b", NL_EXIT_REQUEST, NULL), 0);
+    assert_int_equal(nl_check_folders("", NL_EXIT_REQUEST, NULL), -1);
+    assert_int_equal(nl_check_folders("/sys/nestlab", NL_EXIT_REQUEST, NULL), access("/sys", W_OK));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_new_and_old),
-        IN_FOLDER(test_a_link_to_a_folder_is_one),
-        IN_FOLDER(test_file_in_the_way),
-        IN_FOLDER(test_no_name),
+        IN_FOLDER(test_new_and_old),     IN_FOLDER(test_a_link_to_a_folder_is_one),
+        IN_FOLDER(test_file_in_the_way), IN_FOLDER(test_no_name),
+        IN_FOLDER(test_check),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,141 @@
+/*
+ * test-cmd-run.c - what `nestlab run`, `up` and `profile` refuse before anything boots.
+ */
+#include "cmd.h"
+#include "folder.h"
+#include "store.h"
+
+#include "command.h"
+
+#include <sys/stat.h>
+
+static const char scenario[] =
+    "{\"name\": \"t\", \"layers\": [{\"image\": \"hypervisor\"}, {\"image\": \"leaf\"}]}";
+
+/* What a run that begins says here, where it can have no run folder. */
+static const char begun[] = "NESTLAB_RUNS is not usable";
+
+static void write_scenario(const char *name)
+{
+    cleanup_free char *path = in_base(name);
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(scenario, file);
+    fclose(file);
+}
+
+/* The exit status of COMMAND with words from LINE, in the test's folder; TEXT gets all it said. */
+static int call(int (*command)(int, char **), const char *line, char **text)
+{
+    cleanup_free char *output = in_base("output");
+    cleanup_free char *words = strdup(line);
+    const char *args[12] = {NULL};
+    int n = 0, status;
+
+    assert_int_equal(chdir(base), 0);
+    setenv("NESTLAB_RUNS", "runs", 1); /* must be absolute */
+    for (char *word = strtok(words, " "); word && n < 11; word = strtok(NULL, " "))
+        args[n++] = word;
+    status =
+        call_command(&(struct command_call){command, "nestlab x", NULL, output, false}, args, 11);
+    free(*text);
+    *text = read_text(output);
+    return status;
+}
+
+static void assert_said(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no \"%s\" in \"%s\"", part, text);
+}
+
+static void assert_not_said(const char *text, const char *part)
+{
+    if (strstr(text, part))
+        fail_msg("\"%s\" in \"%s\"", part, text);
+}
+
+/* Not after the first one has run for minutes. */
+static void test_all_are_read_first(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"a.json missing.json", "missing.json: No such file"},
+        {"a.json . b.json", ".: is not a regular file"},
+        {"--kernel L7=x a.json", "L7"},
+        {"--out output a.json", "output is no folder"},
+        {"--out output/x a.json b.json", "cannot make the folder output/x/1-a: Not a directory"},
+    };
+    cleanup_free char *text = NULL;
+
+    (void)state;
+    write_scenario("a.json");
+    write_scenario("b.json");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(call(nl_cmd_run, wrong[i][0], &text), NL_EXIT_REQUEST);
+        assert_said(text, wrong[i][1]);
+        assert_not_said(text, begun);
+    }
+    /* All that is wrong, not the first only. */
+    assert_int_equal(call(nl_cmd_run, "x.json a.json y.json", &text), NL_EXIT_REQUEST);
+    assert_said(text, "x.json");
+    assert_said(text, "y.json");
+}
+
+static void test_what_is_right_begins(void **state)
+{
+    cleanup_free char *agent = NULL;
+    cleanup_free char *text = NULL;
+    cleanup_free char *out = in_base("out");
+    struct stat st;
+
+    (void)state;
+    /* A run begins with the store, which has the agent; a build with sanitizers has none. */
+    if (nl_store_find_program("nestlab-agent", &agent, NULL) < 0)
+        skip();
+    setenv("XDG_CACHE_HOME", base, 1);
+    write_scenario("a.json");
+    write_scenario("b.json");
+    assert_int_equal(call(nl_cmd_run, "--out out/deep a.json", &text), NL_EXIT_REQUEST);
+    assert_said(text, begun);
+    assert_not_said(text, "exit status");
+    assert_int_equal(stat(out, &st), -1);
+    assert_int_equal(call(nl_cmd_run, "a.json b.json", &text), NL_EXIT_REQUEST);
+    assert_said(text, "exit status 2, the request was wrong: a.json, b.json; 0 of 2 passed");
+    assert_int_equal(call(nl_cmd_up, "a.json", &text), NL_EXIT_REQUEST);
+    assert_said(text, begun);
+}
+
+/* A space where an = must be. */
+static void test_names_after_meter(void **state)
+{
+    cleanup_free char *agent = NULL;
+    cleanup_free char *text = NULL;
+
+    (void)state;
+    if (nl_store_find_program("nestlab-agent", &agent, NULL) < 0)
+        skip();
+    write_scenario("a.json");
+    assert_int_equal(call(nl_cmd_run, "--meter cpuid a.json", &text), NL_EXIT_REQUEST);
+    assert_said(text, "did you mean --meter=cpuid?");
+    assert_not_said(text, begun);
+    assert_int_equal(call(nl_cmd_validate, "--meter all a.json", &text), NL_EXIT_REQUEST);
+    assert_said(text, "did you mean --meter=all?");
+    assert_int_equal(call(nl_cmd_run, "--meter cpuid,syscall a.json", &text), NL_EXIT_REQUEST);
+    assert_said(text, "did you mean --meter=cpuid,syscall?");
+    assert_int_equal(call(nl_cmd_run, "--meter cpuid.json a.json", &text), NL_EXIT_REQUEST);
+    assert_not_said(text, "did you mean");
+    assert_int_equal(call(nl_cmd_run, "--meter=cpuid syscall a.json", &text), NL_EXIT_REQUEST);
+    assert_not_said(text, "did you mean");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_all_are_read_first),
+        IN_FOLDER(test_what_is_right_begins),
+        IN_FOLDER(test_names_after_meter),
+    };
+
+    return cmocka_run_group_tests_name("cmd-run", tests, NULL, NULL);
+}
