@@ -57,6 +57,12 @@ static const struct point benchmark_points[] = {
     {"vcpus", "vCPUs", TIMES},
 };
 
+/* As many as a scenario can have. */
+#define LAYERS_MAX 16
+
+/* A document that nobody vouches for may name any number of them. */
+#define FAULTS_MAX 64
+
 #define N_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 struct pair {
@@ -213,6 +219,48 @@ static const json_t *named(const json_t *array, const char *name)
     return NULL;
 }
 
+/* What was broken on purpose in LAYER: one fault after the other, or "none". */
+static json_t *faults_at(const json_t *faults, const char *layer)
+{
+    json_t *said = NULL;
+    size_t i;
+    json_t *fault;
+
+    json_array_foreach(faults, i, fault)
+    {
+        const char *name = nl_dig_string(fault, "fault", "?");
+        json_t *longer;
+
+        if (i >= FAULTS_MAX)
+            break;
+        if (!nl_dig_is(fault, "layer", layer))
+            continue;
+        longer = said ? json_sprintf("%s, %s", json_string_value(said), name) : json_string(name);
+        json_decref(said);
+        said = longer;
+    }
+    return said ? said : json_string("none");
+}
+
+/* The scenario says them, so that they are known of a run that did not get far, too; a document
+   that does not name faults knows nothing of them. */
+static void compare_faults(const struct pair *pair)
+{
+    const json_t *reference = nl_dig(pair->reference, "scenario.faults");
+    const json_t *document = nl_dig(pair->document, "scenario.faults");
+
+    for (size_t k = 0; reference && document && k < LAYERS_MAX; k++) {
+        char layer[8];
+        cleanup_json json_t *mine = NULL;
+        cleanup_json json_t *theirs = NULL;
+
+        snprintf(layer, sizeof(layer), "L%zu", k);
+        mine = faults_at(reference, layer);
+        theirs = faults_at(document, layer);
+        say(pair, SUBJECT, layer, "fault", mine, theirs);
+    }
+}
+
 /* Benchmarks that both measured: KEY is "benchmarks" or "metered". */
 static void compare_benchmarks(const struct pair *pair, const char *key, const char *layer,
                                const json_t *reference, const json_t *other)
@@ -278,6 +326,7 @@ void nl_comparable(const json_t *reference, const json_t *document, json_t *obst
 
     compare_points(&pair, run_points, N_OF(run_points), unfinished, NULL, reference, document);
     say(&pair, SUBJECT, NULL, "number of layers", n, m);
+    compare_faults(&pair);
     for (size_t i = 0; i < json_array_size(layers) && i < json_array_size(others); i++)
         compare_layers(&pair, json_array_get(layers, i), json_array_get(others, i));
 }
@@ -314,12 +363,14 @@ json_t *nl_comparable_excerpt(const json_t *document)
 {
     static const struct point more[] = {
         {"name", "", SUBJECT}, {"facts.modules", "", SUBJECT}, {"facts.command_line", "", SUBJECT}};
+    static const struct point faults = {"scenario.faults", "", SUBJECT};
     json_t *layers = json_array();
     json_t *excerpt = json_pack("{s:{s:s}}", "run", "id", nl_dig_string(document, "run.id", "?"));
     size_t i;
     json_t *layer;
 
     copy_points(run_points, N_OF(run_points), document, excerpt);
+    copy_points(&faults, 1, document, excerpt);
     json_array_foreach(json_object_get(document, "layers"), i, layer)
     {
         json_t *part = json_object();

@@ -169,6 +169,43 @@ static void test_expected(void **state)
     assert_non_null(strstr(text, "NOT JUDGED"));
 }
 
+static void set_fault(json_t *document, const char *layer, const char *fault)
+{
+    cleanup_json json_t *faults =
+        layer ? json_pack("[{s:s, s:s}]", "layer", layer, "fault", fault) : json_array();
+
+    json_object_set(json_object_get(document, "scenario"), "faults", faults);
+}
+
+/* What was broken on purpose is a difference, at whatever layer, and whoever else is broken. */
+static void test_faults_are_named(void **state)
+{
+    static const struct {
+        const char *base[2], *new[2]; /* layer and fault */
+        const char *said, *not_said;
+    } known[] = {
+        {{NULL}, {"L0", "image-corrupt"}, "L0  fault: none -> image-corrupt", "fault: image"},
+        {{"L2", "hang"}, {NULL}, "L2  fault: hang -> none", "fault: none"},
+        {{"L1", "hang"}, {"L1", "no-disk"}, "L1  fault: hang -> no-disk", "none"},
+        {{"L1", "hang"}, {"L1", "hang"}, "Compare", "fault:"},
+        {{"L1", "hang"}, {"L2", "hang"}, "L2  fault: none -> hang", "L0  fault"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        json_t *old = load(GOOD, "good"), *new = load(GOOD, "new");
+        cleanup_json json_t *comparison = NULL;
+        cleanup_free char *text = NULL;
+
+        set_fault(old, known[i].base[0], known[i].base[1]);
+        set_fault(new, known[i].new[0], known[i].new[1]);
+        comparison = compare(old, new, &plain);
+        text = text_of(comparison);
+        if (!strstr(text, known[i].said) || strstr(text, known[i].not_said))
+            fail_msg("%zu:\n%s", i, text);
+    }
+}
+
 /* What is known of a run that failed must be comparable all the same. */
 static void test_other_l0(void **state)
 {
@@ -241,13 +278,10 @@ static void test_command(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_and_failed),
-        cmocka_unit_test(test_path_that_is_no_utf8),
-        cmocka_unit_test(test_who_fails),
-        cmocka_unit_test(test_expected),
-        cmocka_unit_test(test_other_l0),
-        cmocka_unit_test(test_reference),
-        IN_FOLDER(test_command),
+        cmocka_unit_test(test_good_and_failed),  cmocka_unit_test(test_path_that_is_no_utf8),
+        cmocka_unit_test(test_who_fails),        cmocka_unit_test(test_expected),
+        cmocka_unit_test(test_faults_are_named), cmocka_unit_test(test_other_l0),
+        cmocka_unit_test(test_reference),        IN_FOLDER(test_command),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
