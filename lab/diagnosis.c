@@ -9,6 +9,7 @@
 #include "check-jq.h"
 #include "dig.h"
 #include "document.h"
+#include "headline.h"
 #include "suggest.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@
 #define LAYERS_MAX 64
 #define RULES_MAX 200
 #define EVIDENCE_MAX 5
+#define FAULTS_MAX 8
 
 #define CHECK_FAILED "check-failed"
 #define UNKNOWN "unknown"
@@ -206,11 +208,14 @@ static json_t *by_position(const json_t *document)
 
     if (check && (!failure || position(document, check) < position(document, failure)))
         return by_check(document, check, CHECK_FAILED);
-    if (failure)
-        return new_diagnosis(UNKNOWN, nl_dig_string(failure, "layer", NULL),
-                             nl_dig_string(failure, "message", "no message"), json_null(),
-                             found_at(document, nl_dig_string(failure, "layer", NULL)),
+    if (failure) {
+        cleanup_free char *summary = nl_headline(nl_dig_string(failure, "message", "no message"),
+                                                 nl_dig_string(document, "run.id", NULL));
+
+        return new_diagnosis(UNKNOWN, nl_dig_string(failure, "layer", NULL), summary ? summary : "",
+                             json_null(), found_at(document, nl_dig_string(failure, "layer", NULL)),
                              copy_text(failure, "hint"));
+    }
     return by_check(document, first_check(document, "error"), UNKNOWN);
 }
 
@@ -317,6 +322,64 @@ bool nl_diagnosis_is_expected(const json_t *document)
 
     return nl_dig_is(found, "name", nl_dig_string(expected, "diagnosis", "")) &&
            is_of_layer(found, nl_dig_string(expected, "layer", NULL));
+}
+
+/* "image-corrupt at L0, hang at L2": the faults of the scenario, where their layers got so far. */
+static char *injected(const json_t *document)
+{
+    char *text = NULL;
+    size_t size, i, n = 0;
+    FILE *out = open_memstream(&text, &size);
+    json_t *fault;
+
+    if (!out)
+        return NULL;
+    json_array_foreach(nl_dig(document, "scenario.faults"), i, fault)
+    {
+        const char *layer = nl_dig_string(fault, "layer", "?");
+
+        if (n < FAULTS_MAX && !nl_dig_is(nl_dig_layer(document, layer), "state", "not reached"))
+            fprintf(out, "%s%s at %s", n++ ? ", " : "", nl_dig_string(fault, "fault", "?"), layer);
+    }
+    fclose(out);
+    return text;
+}
+
+char *nl_diagnosis_advice(const json_t *document, const char *remedy)
+{
+    cleanup_free char *faults = injected(document);
+    char *text = NULL;
+
+    if (!remedy || !faults || !*faults)
+        return remedy ? strdup(remedy) : NULL;
+    if (asprintf(&text, "nothing, if this is what the scenario itself injects (%s); otherwise: %s",
+                 faults, remedy) < 0)
+        return NULL;
+    return text;
+}
+
+/* Rules cut what they quote. */
+static bool is_cut_of(const char *text, const char *whole)
+{
+    static const char cut[] = " ...";
+    size_t length = strlen(text), end = strlen(cut);
+
+    return length > end && strcmp(text + length - end, cut) == 0 &&
+           strncmp(text, whole, length - end) == 0;
+}
+
+bool nl_diagnosis_is_of_failure(const json_t *document, const char *evidence)
+{
+    static const char *const looks[] = {"seen at ", "by NMI: ", "its QEMU's process: "};
+    const json_t *failure = nl_dig(document, "failure");
+
+    if (!evidence || nl_dig_is(failure, "message", evidence) ||
+        is_cut_of(evidence, nl_dig_string(failure, "message", "")))
+        return true;
+    for (size_t i = 0; nl_dig(failure, "evidence") && i < sizeof(looks) / sizeof(looks[0]); i++)
+        if (strncmp(evidence, looks[i], strlen(looks[i])) == 0)
+            return true;
+    return false;
 }
 
 char *nl_diagnosis_title(const json_t *named)

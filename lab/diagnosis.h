@@ -27,6 +27,14 @@ const json_t *nl_diagnosis_expected(const json_t *document);
 /* Did it come out? */
 bool nl_diagnosis_is_expected(const json_t *document);
 
+/* What to do: REMEDY of DOCUMENT's diagnosis or of a check. Where the scenario itself injects a
+   fault that advice may be about a layer that is broken on purpose: then this is said first. The
+   caller's; NULL: there is no REMEDY, or out of memory. */
+char *nl_diagnosis_advice(const json_t *document, const char *remedy);
+
+/* Is EVIDENCE, of DOCUMENT's diagnosis, what its failure says at more length? */
+bool nl_diagnosis_is_of_failure(const json_t *document, const char *evidence);
+
 /* "hung at L2" for a diagnosis or what is expected, "nothing" for NULL. The caller's. */
 char *nl_diagnosis_title(const json_t *named);
 

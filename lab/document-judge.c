@@ -4,6 +4,7 @@
 #include "diagnosis.h"
 #include "dig.h"
 #include "document.h"
+#include "headline.h"
 
 #include <string.h>
 
@@ -76,13 +77,33 @@ static char *failed_summary(const json_t *document, const struct count *count)
     return text;
 }
 
-static char *failure_summary(const json_t *failure)
+/* "L2 failed in phase create", and the cause: the diagnosis if there is one. */
+static char *failure_summary(const json_t *document, const json_t *failure)
 {
+    const char *layer = nl_dig_string(failure, "layer", NULL);
+    const char *phase = nl_dig_string(failure, "phase", NULL);
+    const char *cause = nl_dig_string(document, "diagnosis.summary", "");
+    cleanup_free char *short_cause =
+        nl_headline(*cause ? cause : nl_dig_string(failure, "message", "it is not known why"),
+                    nl_dig_string(document, "run.id", NULL));
     char *text = NULL;
 
-    if (asprintf(&text, "%s%s%s: %s", nl_dig_string(failure, "layer", "the run"),
-                 nl_dig(failure, "phase") ? ", " : "", nl_dig_string(failure, "phase", ""),
-                 nl_dig_string(failure, "message", "failed")) < 0)
+    if (asprintf(&text, "%s failed%s%s: %s", layer ? layer : "the run", phase ? " in phase " : "",
+                 phase ? phase : "", short_cause ? short_cause : "") < 0)
+        return NULL;
+    return text;
+}
+
+/* A check that fails after the stack has is most likely another sign of the same. */
+static char *failed_after_summary(const json_t *document, const json_t *failure,
+                                  const struct count *count)
+{
+    size_t total = count->passed + count->failed + count->errors + count->skipped;
+    cleanup_free char *first = failure_summary(document, failure);
+    char *text = NULL;
+
+    if (asprintf(&text, "%s; %zu of %zu check%s failed", first ? first : "", count->failed, total,
+                 plural(total)) < 0)
         return NULL;
     return text;
 }
@@ -107,33 +128,34 @@ static void set_verdict(json_t *document, const char *status, enum nl_exit exit_
 /* What to do about the root cause; where it is not known, about a failure of the stack, or about
    the first check that failed or has no verdict. A check's hint is no help with a failure: the
    check is only blind because of it. */
-static const char *next_step(const json_t *document, const json_t *failure, const json_t *check)
+static char *next_step(const json_t *document, const json_t *failure, const json_t *check)
 {
     const char *remedy = nl_dig_string(document, "diagnosis.remedy", NULL);
 
-    if (remedy)
-        return remedy;
-    if (failure)
-        return nl_dig_string(failure, "hint",
-                             nl_dig(failure, "layer")
-                                 ? "read the console and kernel log of the layer that failed"
-                                 : "mend what the failure says, and run it again");
-    return nl_dig_string(check, "hint", "read what the check says, and the logs of its layer");
+    if (!remedy && failure)
+        remedy = nl_dig_string(failure, "hint",
+                               nl_dig(failure, "layer")
+                                   ? "read the console and kernel log of the layer that failed"
+                                   : "mend what the failure says, and run it again");
+    if (!remedy)
+        remedy =
+            nl_dig_string(check, "hint", "read what the check says, and the logs of its layer");
+    return nl_diagnosis_advice(document, remedy);
 }
 
 static void judge_error(json_t *document, const struct count *count, const json_t *failure)
 {
+    cleanup_free char *next = next_step(document, failure, count->first_error);
     cleanup_free char *summary = NULL;
 
     if (failure)
-        summary = failure_summary(failure);
+        summary = failure_summary(document, failure);
     else if (count->errors > 0 &&
              asprintf(&summary, "%zu check%s could not be evaluated, the first is %s",
                       count->errors, plural(count->errors),
                       nl_dig_string(count->first_error, "name", "?")) < 0)
         summary = NULL;
-    set_verdict(document, "error", NL_EXIT_LAB, summary ? summary : "no check was evaluated",
-                next_step(document, failure, count->first_error));
+    set_verdict(document, "error", NL_EXIT_LAB, summary ? summary : "no check was evaluated", next);
 }
 
 /* A fault was injected to see whether it is recognised: the checks have to fail. */
@@ -143,7 +165,6 @@ static void judge_expected(json_t *document, const json_t *expected)
     cleanup_free char *found = nl_diagnosis_title(nl_dig(document, "diagnosis"));
     bool met = nl_diagnosis_is_expected(document);
     cleanup_free char *summary = NULL;
-
     int rc;
 
     if (met)
@@ -164,7 +185,7 @@ void nl_document_judge(json_t *document)
     const json_t *expected = nl_diagnosis_expected(document);
     const json_t *failure = nl_dig(document, "failure");
     struct count count = count_checks(document);
-    cleanup_free char *summary = NULL;
+    cleanup_free char *summary = NULL, *next = NULL;
 
     if (nl_dig_true(document, "run.interrupted")) {
         set_verdict(document, "interrupted", NL_EXIT_INTERRUPTED, "interrupted before it was done",
@@ -172,9 +193,10 @@ void nl_document_judge(json_t *document)
     } else if (expected) {
         judge_expected(document, expected);
     } else if (count.failed > 0) {
-        summary = failed_summary(document, &count);
-        set_verdict(document, "failed", NL_EXIT_CHECK_FAILED, summary,
-                    next_step(document, NULL, count.first_failed));
+        summary = failure ? failed_after_summary(document, failure, &count)
+                          : failed_summary(document, &count);
+        next = next_step(document, NULL, count.first_failed);
+        set_verdict(document, "failed", NL_EXIT_CHECK_FAILED, summary, next);
     } else if (failure || count.errors > 0 || proves_nothing(document, &count)) {
         judge_error(document, &count, failure);
     } else {

@@ -59,6 +59,8 @@ static void print_failed(const struct nl_text *to, const json_t *document, const
         fputc('\n', to->out);
     }
     print_output(to, nl_check_command(document, check));
+    if (nl_check_is_of_failure(document, check))
+        return;
     labelled(to, "proves:", nl_dig_string(check, "explanation", NULL));
     labelled(to, "do:", nl_dig_string(check, "hint", NULL));
 }

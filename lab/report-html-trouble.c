@@ -17,33 +17,43 @@ bool nl_page_has_diagnosis(const json_t *document)
     return nl_dig(document, "diagnosis") || nl_diagnosis_expected(document);
 }
 
-static void write_list(struct nl_html *html, const char *term, const json_t *texts)
+/* What is seen of the diagnosis besides the failure, which comes next. */
+static void write_evidence(struct nl_html *html, const json_t *document)
 {
-    size_t i;
-    json_t *text;
+    size_t i, n = 0;
+    json_t *evidence;
 
-    if (json_array_size(texts) == 0)
-        return;
-    nl_html_leaf(html, "dt", NULL, term);
-    json_array_foreach(texts, i, text) nl_html_leaf(html, "dd", NULL, json_string_value(text));
+    json_array_foreach(nl_dig(document, "diagnosis.evidence"), i, evidence)
+    {
+        const char *seen = json_string_value(evidence);
+
+        if (nl_diagnosis_is_of_failure(document, seen))
+            continue;
+        if (n++ == 0)
+            nl_html_leaf(html, "dt", NULL, "Seen");
+        nl_html_leaf(html, "dd", NULL, seen);
+    }
 }
 
 void nl_page_diagnosis(const struct nl_page *page)
 {
     const json_t *diagnosis = nl_dig(page->document, "diagnosis");
     const json_t *expected = nl_diagnosis_expected(page->document);
+    const char *summary = nl_dig_string(diagnosis, "summary", "");
     cleanup_free char *title = nl_diagnosis_title(diagnosis);
+    cleanup_free char *advice =
+        nl_diagnosis_advice(page->document, nl_dig_string(diagnosis, "remedy", NULL));
     bool met = expected && nl_diagnosis_is_expected(page->document);
     struct nl_html *html = page->html;
 
     nl_html_open(html, "div", met ? "card" : "card bad");
     nl_html_leaf(html, "h3", NULL, title);
-    if (diagnosis)
-        nl_html_leaf(html, "p", NULL, nl_dig_string(diagnosis, "summary", ""));
+    if (*summary && !strstr(nl_dig_string(page->document, "verdict.summary", ""), summary))
+        nl_html_leaf(html, "p", NULL, summary);
     nl_html_open(html, "dl", NULL);
-    write_list(html, "Seen", nl_dig(diagnosis, "evidence"));
     nl_html_term(html, "Means", nl_dig_string(diagnosis, "explanation", NULL));
-    nl_html_term(html, "Do", nl_dig_string(diagnosis, "remedy", NULL));
+    nl_html_term(html, "Do", advice);
+    write_evidence(html, page->document);
     if (expected) {
         cleanup_free char *wanted = nl_diagnosis_title(expected);
 
@@ -57,6 +67,7 @@ void nl_page_failure(const struct nl_page *page)
 {
     const json_t *failure = nl_dig(page->document, "failure");
     const json_t *tail = nl_dig(failure, "console_tail");
+    const char *hint = nl_dig_string(failure, "hint", NULL);
     struct nl_html *html = page->html;
     cleanup_free char *text = NULL;
     size_t size;
@@ -66,13 +77,15 @@ void nl_page_failure(const struct nl_page *page)
 
     nl_html_open(html, "p", NULL);
     nl_html_leaf(html, "b", NULL, nl_dig_string(failure, "layer", "the run"));
-    nl_html_format(html, ", %s: %s: %s", nl_dig_string(failure, "phase", "some phase"),
+    nl_html_format(html, ", phase %s, %s: %s", nl_dig_string(failure, "phase", "unknown"),
                    nl_dig_string(failure, "kind", "error"),
                    nl_dig_string(failure, "message", "no message"));
     nl_html_close(html);
-    nl_html_open(html, "dl", NULL);
-    nl_html_term(html, "Do", nl_dig_string(failure, "hint", NULL));
-    nl_html_close(html);
+    if (hint && !nl_dig_is(page->document, "diagnosis.remedy", hint)) {
+        nl_html_open(html, "dl", NULL);
+        nl_html_term(html, "Do", hint);
+        nl_html_close(html);
+    }
     if (!lines)
         return;
     json_array_foreach(tail, i, line)

@@ -98,6 +98,7 @@ static void write_verdict(const struct nl_page *page)
     const json_t *document = page->document;
     struct nl_html *html = page->html;
     const char *status = nl_dig_string(document, "verdict.status", "");
+    const char *next = nl_verdict_next(document);
     const char *known[] = {"passed", "failed"};
     const char *class = "verdict";
     double seconds = nl_dig_number(document, "run.seconds", -1);
@@ -122,12 +123,12 @@ static void write_verdict(const struct nl_page *page)
     if (seconds >= 0)
         nl_html_format(html, ", took %s s", nl_figure_fixed(seconds, 1).text);
     nl_html_close(html);
-    nl_html_open(html, "p", NULL);
-    nl_html_leaf(html, "b", NULL, "Next: ");
-    nl_html_text(html, nl_dig_string(document, "verdict.next",
-                                     "if the run is not going on any more, `nestlab report "
-                                     "--check` judges what it left"));
-    nl_html_close(html);
+    if (next) {
+        nl_html_open(html, "p", NULL);
+        nl_html_leaf(html, "b", NULL, "Next: ");
+        nl_html_text(html, next);
+        nl_html_close(html);
+    }
     nl_html_close(html);
 }
 

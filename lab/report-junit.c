@@ -6,6 +6,7 @@
  */
 #include "diagnosis.h"
 #include "dig.h"
+#include "headline.h"
 #include "printable.h"
 #include "report.h"
 #include "save.h"
@@ -236,6 +237,9 @@ static void write_check(xmlTextWriterPtr writer, const json_t *document, const j
 static char *failure_text(const json_t *document, const json_t *failure)
 {
     cleanup_free char *diagnosis = diagnosis_line(document);
+    cleanup_free char *advice =
+        nl_diagnosis_advice(document, nl_dig_string(document, "diagnosis.remedy",
+                                                    nl_dig_string(failure, "hint", NULL)));
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -247,8 +251,8 @@ static char *failure_text(const json_t *document, const json_t *failure)
     fprintf(out, "%s, %s: %s: %s\n", nl_dig_string(failure, "layer", "the run"),
             nl_dig_string(failure, "phase", "some phase"), nl_dig_string(failure, "kind", "error"),
             nl_dig_string(failure, "message", "no message"));
-    if (nl_dig(failure, "hint"))
-        fprintf(out, "what to do: %s\n", nl_dig_string(failure, "hint", ""));
+    if (advice)
+        fprintf(out, "what to do: %s\n", advice);
     if (nl_dig(document, "diagnosis"))
         fprintf(out, "diagnosis of the run: %s\n", diagnosis ? diagnosis : "");
     json_array_foreach(nl_dig(failure, "console_tail"), i, line)
@@ -265,11 +269,12 @@ static void write_stack_case(xmlTextWriterPtr writer, const json_t *document)
     start_case(writer, document, NULL, "stack", nl_dig_number(document, "run.seconds", 0));
     if (failure || nl_dig_true(document, "run.interrupted")) {
         cleanup_free char *text = failure ? failure_text(document, failure) : NULL;
+        cleanup_free char *headline = nl_headline(nl_dig_string(failure, "message", ""),
+                                                  nl_dig_string(document, "run.id", NULL));
         bool is_error = decides(document, "error");
 
         start(writer, is_error ? "error" : "skipped");
-        attribute(writer, "message",
-                  failure ? nl_dig_string(failure, "message", "") : "the run was interrupted");
+        attribute(writer, "message", failure ? headline : "the run was interrupted");
         if (is_error) {
             attribute(writer, "type", nl_dig_string(failure, "kind", "interrupted"));
             content(writer, text);

@@ -205,24 +205,25 @@ static void print_evidence(const struct nl_text *to, const json_t *evidence)
     }
 }
 
+/* All that is known of how it failed, at length. */
 static void print_failure(const struct nl_text *to, const json_t *document)
 {
     const json_t *failure = nl_dig(document, "failure");
-    cleanup_free char *text = NULL;
+    const char *hint = nl_dig_string(failure, "hint", "");
+    cleanup_free char *where = NULL, *title = NULL;
 
     if (!failure)
         return;
-    nl_text_section(to, "Failure", NULL);
-    if (asprintf(&text, "%s, %s: %s: %s", nl_dig_string(failure, "layer", "the run"),
-                 nl_dig_string(failure, "phase", "some phase"),
-                 nl_dig_string(failure, "kind", "error"),
-                 nl_dig_string(failure, "message", "no message")) < 0)
-        return;
+    if (asprintf(&where, "%s, phase %s, %s", nl_dig_string(failure, "layer", "the run"),
+                 nl_dig_string(failure, "phase", "unknown"),
+                 nl_dig_string(failure, "kind", "error")) >= 0)
+        title = nl_printable(where, NL_REPORT_WIDTH - 10);
+    nl_text_section(to, "Failure", title);
     fputs("  ", to->out);
-    nl_text_wrap(to, text, 2, 4);
-    if (nl_dig(failure, "hint")) {
+    nl_text_wrap(to, nl_dig_string(failure, "message", "no message"), 2, 4);
+    if (*hint && !nl_dig_is(document, "diagnosis.remedy", hint)) {
         fputs("  do: ", to->out);
-        nl_text_wrap(to, nl_dig_string(failure, "hint", ""), 6, 6);
+        nl_text_wrap(to, hint, 6, 6);
     }
     print_evidence(to, nl_dig(failure, "evidence"));
     print_console(to, nl_dig(failure, "console_tail"));
@@ -256,6 +257,15 @@ static void print_files(const struct nl_text *to, const json_t *document)
     nl_text_wrap(to, text, 2, 2);
 }
 
+/* The end is what a terminal shows, and the diagnosis may be out of sight. */
+static void print_next(const struct nl_text *to, const json_t *document)
+{
+    const char *next = nl_verdict_next(document);
+
+    fprintf(to->out, "\n%sNext:%s ", to->bold, to->plain);
+    nl_text_wrap(to, next ? next : "see \"do\" under Diagnosis, above", 6, 6);
+}
+
 void nl_report_text(const json_t *document, FILE *out, bool colour)
 {
     struct nl_text to = nl_text_to(out, colour);
@@ -274,10 +284,5 @@ void nl_report_text(const json_t *document, FILE *out, bool colour)
     nl_text_profile(&to, document);
     print_times(&to, document);
     print_files(&to, document);
-    fprintf(out, "\n%sNext:%s ", to.bold, to.plain);
-    nl_text_wrap(&to,
-                 nl_dig_string(document, "verdict.next",
-                               "if the run is not going on any more, `nestlab report --check` "
-                               "judges what it left"),
-                 6, 6);
+    print_next(&to, document);
 }

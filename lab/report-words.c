@@ -3,6 +3,7 @@
  */
 #include "report-words.h"
 #include "cleanup.h"
+#include "diagnosis.h"
 #include "dig.h"
 
 #include <math.h>
@@ -36,6 +37,29 @@ const char *nl_verdict_word(const json_t *document)
         if (nl_dig_is(document, "verdict.status", verdict_words[i].status))
             return verdict_words[i].word;
     return "NOT JUDGED";
+}
+
+const char *nl_verdict_next(const json_t *document)
+{
+    const char *next =
+        nl_dig_string(document, "verdict.next",
+                      "if the run is not going on any more, `nestlab report --check` judges what "
+                      "it left");
+    cleanup_free char *advice =
+        nl_diagnosis_advice(document, nl_dig_string(document, "diagnosis.remedy", NULL));
+
+    return advice && strcmp(next, advice) == 0 ? NULL : next;
+}
+
+bool nl_check_is_of_failure(const json_t *document, const json_t *check)
+{
+    static const char suffix[] = "-booted";
+    const char *name = nl_dig_string(check, "name", "");
+    size_t length = strlen(name), end = strlen(suffix);
+    const char *layer = nl_dig_string(document, "failure.layer", NULL);
+
+    return layer && nl_dig_is(check, "layer", layer) && length >= end &&
+           strcmp(name + length - end, suffix) == 0;
 }
 
 const char *nl_hypervisor_word(const json_t *layer)

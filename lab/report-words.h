@@ -11,6 +11,13 @@
 /* "PASSED", "NOT JUDGED", ... for the document's verdict. */
 const char *nl_verdict_word(const json_t *document);
 
+/* What the verdict says is to be done next; NULL: what the diagnosis says is to be done, too.
+   Borrowed from DOCUMENT. */
+const char *nl_verdict_next(const json_t *document);
+
+/* Does CHECK only say that the layer of DOCUMENT's failure failed? */
+bool nl_check_is_of_failure(const json_t *document, const json_t *check);
+
 /* "TCG" and "KVM" as people call them; other signatures as they are. "" where it is not known. */
 const char *nl_hypervisor_word(const json_t *layer);
 

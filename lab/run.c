@@ -4,6 +4,7 @@
 #include "run.h"
 #include "fault-inject.h"
 #include "folders.h"
+#include "headline.h"
 #include "keeper.h"
 #include "l0.h"
 #include "progress.h"
@@ -171,6 +172,15 @@ static int timed(struct run *run, const char *name,
     return rc;
 }
 
+/* At once, since what comes now may take a while; at length it is in the report. */
+static void tell_failure(const struct run *run, const struct nl_error *err)
+{
+    cleanup_free char *text = nl_headline(nl_error_message(err), nl_document_id(run->document));
+
+    nl_progress_end("failed");
+    nl_progress_note("%s", text ? text : "out of memory");
+}
+
 /* Up, work, evidence. Whatever happens is in the document afterwards. */
 static int use_stack(struct run *run, struct nl_error **err)
 {
@@ -190,12 +200,16 @@ static int use_stack(struct run *run, struct nl_error **err)
         rc = timed(run, "meter", nl_work_meter, err);
     if (rc == 0 && !run->options->demo)
         rc = timed(run, "commands", nl_work_commands, err);
+    if (rc == 0)
+        rc = nl_interrupt_check(err);
+    if (rc < 0)
+        tell_failure(run, *err);
     if (nl_interrupted())
         return rc < 0 ? -1 : nl_interrupt_check(err);
     if (timed(run, "collect", nl_work_collect, &collecting) < 0) {
         bool late = nl_stack_explain_late(run->stack, &collecting);
 
-        nl_progress_note("%s", nl_error_message(collecting));
+        tell_failure(run, collecting);
         nl_document_fail(run->document, NULL, "collect", late ? "timeout" : "error", collecting,
                          NULL);
     }
@@ -289,8 +303,6 @@ enum nl_exit nl_run(const struct nl_run_options *options)
     }
     is_up = use_stack(&run, &err) == 0;
     if (!is_up) {
-        nl_progress_end("failed");
-        nl_progress_note("%s", nl_error_message(err));
         /* Where nobody has told it yet. */
         late = nl_stack_explain_late(run.stack, &err);
         nl_document_fail(run.document, NULL, "run", late ? "timeout" : "error", err, NULL);

@@ -227,7 +227,7 @@ static void test_next_step(void **state)
 
     (void)state;
     nl_document_judge(document);
-    assert_string_equal(nl_dig_string(document, "verdict.summary", ""), "the run: no disk");
+    assert_string_equal(nl_dig_string(document, "verdict.summary", ""), "the run failed: no disk");
     assert_null(strstr(nl_dig_string(document, "verdict.next", ""), "L0"));
     json_object_set_new(document, "failure", json_null());
     nl_document_judge(document);

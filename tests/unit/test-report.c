@@ -233,7 +233,7 @@ static void test_panic(void **state)
 
     (void)state;
     assert_clean(text, 100);
-    assert_has(text, "  L2, boot: crashed: the kernel of L2 panicked\n");
+    assert_has(text, "\nFailure  L2, phase boot, crashed\n  the kernel of L2 panicked\n");
     assert_has(text, "Findings  1 error, 0 warnings, 1 harmless, 0 good\n");
     assert_has(text, "L2-console.log:7: Kernel panic - not syncing: sysrq triggered crash\n");
     assert_has(text, "seen: 2 times up to line 9\n");
@@ -241,6 +241,93 @@ static void test_panic(void **state)
     assert_null(strstr(text, "Unhandled WRMSR"));
     assert_has(text, "| [    1.301245] Kernel panic - not syncing: Attempted to kill init!");
     assert_has(text, "FAIL l2-booted: crashed: the kernel of L2 panicked\n");
+}
+
+static size_t times(const char *text, const char *part)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < strlen(text); i++)
+        n += strncmp(text + i, part, strlen(part)) == 0;
+    return n;
+}
+
+/* A run that the scenario breaks: with the id that its folder has. */
+static json_t *broken(void)
+{
+    static const char message[] =
+        "the disk image of L0 cannot be read: qemu-img exited with status 1: qemu-img: Could not "
+        "open '/tmp/runs/%s/L0.qcow2': creating the domain: 2026-12-01T03:34:49Z -blockdev "
+        "{\"node-name\":\"a\"}: Image is not in qcow2 format";
+    json_t *document = fixture("no-l0");
+    cleanup_free char *text = NULL, *cut = NULL;
+
+    assert_true(asprintf(&text, message, nl_dig_string(document, "run.id", "?")) > 0);
+    assert_true(asprintf(&cut, "%.170s ...", text) > 0);
+    json_object_set_new(document, "checks",
+                        json_loads("[{\"name\": \"l0-booted\", \"layer\": \"L0\", \"verdict\": "
+                                   "\"error\", \"message\": \"refused in phase create\"}]",
+                                   0, NULL));
+    json_object_set_new(document, "failure",
+                        json_pack("{s:s, s:s, s:s, s:s, s:s}", "layer", "L0", "phase", "create",
+                                  "kind", "refused", "message", text, "hint", "make it again"));
+    json_object_set_new(document, "diagnosis",
+                        json_pack("{s:s, s:s, s:s, s:s, s:[s, s], s:s}", "name", "image-corrupt",
+                                  "layer", "L0", "summary", "the disk image of L0 cannot be read",
+                                  "explanation", "It is damaged.", "evidence", cut, "a second one",
+                                  "remedy", "make it again"));
+    nl_document_judge(document);
+    return document;
+}
+
+/* Each thing once: verdict with layer, phase and cause; what it means, what to do; evidence. */
+static void test_a_failure_is_told_once(void **state)
+{
+    static const char *const once[] = {"image-corrupt", "It is damaged.", "qemu-img exited",
+                                       "node-name",     "make it again",  "phase create: the disk",
+                                       "a second one"};
+    cleanup_json json_t *document = broken();
+    cleanup_free char *text = text_of(document, false);
+    cleanup_free char *page = nl_report_html_text(document);
+
+    (void)state;
+    assert_has(text, ": L0 failed in phase create: the disk image of L0 cannot be read\n");
+    assert_has(text, "\nDiagnosis  image-corrupt at L0\n  means: It is damaged.\n"
+                     "  do:    make it again\n  seen:  a second one\n");
+    assert_has(text, "\nFailure  L0, phase create, refused\n  the disk image of L0 cannot be ");
+    assert_has(text, "\nNext: see \"do\" under Diagnosis, above\n");
+    for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++) {
+        if (times(text, once[i]) != 1)
+            fail_msg("%zu times %s in:\n%s", times(text, once[i]), once[i], text);
+        if (times(page, once[i]) != 1)
+            fail_msg("%zu times %s in:\n%s", times(page, once[i]), once[i], page);
+    }
+}
+
+/* What the scenario breaks is not to be mended. */
+static void test_an_injected_fault_is_named_before_advice(void **state)
+{
+    static const char advice[] = "nothing, if this is what the scenario itself injects "
+                                 "(image-corrupt at L0); otherwise: make it again";
+    cleanup_json json_t *document = broken();
+    cleanup_free char *text = NULL, *page = NULL, *junit = NULL;
+
+    (void)state;
+    json_object_set_new(json_object_get(document, "scenario"), "faults",
+                        json_loads("[{\"fault\": \"image-corrupt\", \"layer\": \"L0\"}, "
+                                   "{\"fault\": \"hang\", \"layer\": \"L1\"}]",
+                                   0, NULL));
+    nl_document_judge(document);
+    assert_string_equal(nl_dig_string(document, "verdict.next", ""), advice);
+    text = text_of(document, false);
+    page = nl_report_html_text(document);
+    junit = nl_report_junit_text(document);
+    assert_has(text, "  do:    nothing, if this is what the scenario itself injects (image-corrupt "
+                     "at L0); otherwise:");
+    assert_has(page, advice);
+    assert_has(junit, advice);
+    assert_int_equal(times(page, advice), 1);
+    assert_has_not(text, "hang at L1");
 }
 
 /* A failed command shows the end of what it said, on standard error first. */
@@ -673,6 +760,8 @@ int main(void)
         cmocka_unit_test(test_exit_reasons_of_some),
         cmocka_unit_test(test_failed),
         cmocka_unit_test(test_panic),
+        cmocka_unit_test(test_a_failure_is_told_once),
+        cmocka_unit_test(test_an_injected_fault_is_named_before_advice),
         cmocka_unit_test(test_failed_command),
         cmocka_unit_test(test_lab_error),
         cmocka_unit_test(test_hostile),
