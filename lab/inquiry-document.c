@@ -91,14 +91,20 @@ static void read_facts(struct nl_inquiry *inquiry, const char *name, const char 
     nl_inquiry_text(inquiry, part, "facts", NL_KIND_CPUINFO, layer_index(layer_name), text);
 }
 
-static void read_message(struct nl_inquiry *inquiry, const char *name, const char *layer_name,
-                         const char *what, unsigned kinds, const char *text)
+static void read_told(struct nl_inquiry *inquiry, const char *name, const char *layer_name,
+                      int teller, const char *what, unsigned kinds, const char *text)
 {
     cleanup_free char *part = part_name(name, layer_name, what);
     cleanup_free char *cut = strndup(text, TEXT_MAX);
 
     if (part && cut && *cut)
-        nl_inquiry_text(inquiry, part, what, kinds, layer_index(layer_name), cut);
+        nl_inquiry_text(inquiry, part, what, kinds, teller, cut);
+}
+
+static void read_message(struct nl_inquiry *inquiry, const char *name, const char *layer_name,
+                         const char *what, unsigned kinds, const char *text)
+{
+    read_told(inquiry, name, layer_name, layer_index(layer_name), what, kinds, text);
 }
 
 static void read_tail(struct nl_inquiry *inquiry, const char *name, const char *layer_name,
@@ -119,6 +125,19 @@ static void read_tail(struct nl_inquiry *inquiry, const char *name, const char *
     }
     fclose(out);
     read_message(inquiry, name, layer_name, "console", NL_KIND_KERNEL_LOG, text);
+}
+
+/* What keeps a domain from being made is told by the libvirt and the QEMU of the layer below. */
+static void read_failure(struct nl_inquiry *inquiry, const char *name, const json_t *failure)
+{
+    const char *layer = nl_dig_string(failure, "layer", "the run");
+    int teller = layer_index(layer);
+
+    read_tail(inquiry, name, layer, nl_dig(failure, "console_tail"));
+    if (nl_dig_is(failure, "phase", "create") && teller >= 0)
+        teller--;
+    read_told(inquiry, name, layer, teller, "failure", NL_KIND_VIRT_LOGS | NL_KIND_TEXT,
+              nl_dig_string(failure, "message", ""));
 }
 
 /* What a run made of it itself. A run that is not over has no diagnosis yet. */
@@ -147,13 +166,8 @@ void nl_inquiry_document(struct nl_inquiry *inquiry, const char *name, const jso
         read_facts(inquiry, name, layer, element);
     }
     read_diagnosis(inquiry, name, nl_dig(document, "diagnosis"));
-    if (failure) {
-        const char *layer = nl_dig_string(failure, "layer", "the run");
-
-        read_tail(inquiry, name, layer, nl_dig(failure, "console_tail"));
-        read_message(inquiry, name, layer, "failure", NL_KIND_VIRT_LOGS | NL_KIND_TEXT,
-                     nl_dig_string(failure, "message", ""));
-    }
+    if (failure)
+        read_failure(inquiry, name, failure);
     json_array_foreach(json_object_get(document, "commands"), i, element)
     {
         const char *layer = nl_dig_string(element, "layer", "?");

@@ -136,6 +136,46 @@ static void read_host_logs(struct nl_inquiry *inquiry, const json_t *document, c
         read_kept(inquiry, out, nl_dig_string(layer, "files.qemu", NULL), (int)i - 1);
 }
 
+/* Nothing can be known of a layer that was not reached: what seems to tell of it is a guess at who
+   said it. */
+static bool is_of_unreached(const json_t *document, const json_t *finding)
+{
+    const json_t *layer = nl_dig_layer(document, nl_dig_string(finding, "layer", NULL));
+
+    return nl_dig_is(layer, "state", "not reached");
+}
+
+/* A look at a guest that hangs makes its kernel say where it is, and ends it so (hang.h). What it
+   says then is the failure's evidence, and no trouble that anybody else made. */
+static bool is_caused_by_look(const json_t *document, const json_t *finding)
+{
+    const char *line = nl_dig_string(finding, "line", "");
+    size_t i;
+    json_t *said;
+
+    if (!*line ||
+        !nl_dig_is(finding, "evidence_layer", nl_dig_string(document, "failure.layer", "")))
+        return false;
+    json_array_foreach(nl_dig(document, "failure.evidence.backtrace"), i, said)
+    {
+        if (json_is_string(said) && strstr(json_string_value(said), line))
+            return true;
+    }
+    return false;
+}
+
+/* FINDINGS is consumed. */
+static json_t *without_false(const json_t *document, json_t *findings)
+{
+    for (size_t i = json_array_size(findings); i-- > 0;) {
+        const json_t *finding = json_array_get(findings, i);
+
+        if (is_of_unreached(document, finding) || is_caused_by_look(document, finding))
+            json_array_remove(findings, i);
+    }
+    return findings;
+}
+
 static int find(struct nl_rules *rules, struct nl_document *document, const char *out, size_t first,
                 struct nl_error **err)
 {
@@ -147,7 +187,8 @@ static int find(struct nl_rules *rules, struct nl_document *document, const char
     read_consoles(inquiry, nl_document_json(document), out);
     read_host_logs(inquiry, nl_document_json(document), out, first);
     nl_inquiry_conclude(inquiry);
-    nl_document_findings(document, nl_inquiry_findings(inquiry, NL_SEVERITY_OK));
+    nl_document_findings(document, without_false(nl_document_json(document),
+                                                 nl_inquiry_findings(inquiry, NL_SEVERITY_OK)));
     return 0;
 }
 

@@ -36,6 +36,8 @@ static void test_findings(void **state)
     (void)state;
     assert_int_equal(nl_document_new(argv, scenario, "x", &document, NULL), 0);
     assert_int_equal(nl_rundir_create("x", &rundir, NULL), 0);
+    for (size_t i = 0; i < 3; i++)
+        nl_document_layer_state(document, i, "up");
     put(base, "L1-console.log", harmless);
     nl_document_layer_file(document, 1, "console", "L1-console.log");
     logs = nl_rundir_file(rundir, NL_RUNDIR_LIBVIRT "/log/qemu");
@@ -59,9 +61,80 @@ static void test_findings(void **state)
     assert_int_equal(nl_rundir_remove(&rundir, NULL), 0);
 }
 
+/* A document of three layers, L0 failed in PHASE with MESSAGE; new reference to its findings. */
+static json_t *findings_of(const char *phase, const char *message, const char *console,
+                           json_t *evidence)
+{
+    char *argv[] = {"nestlab", NULL};
+    cleanup_json json_t *scenario = json_pack("{s:[{},{},{}]}", "layers");
+    cleanup_document struct nl_document *document = NULL;
+    cleanup_error struct nl_error *err = NULL;
+
+    assert_int_equal(nl_document_new(argv, scenario, "x", &document, NULL), 0);
+    nl_document_layer_state(document, 0, "failed");
+    nl_fail(&err, NL_EXIT_LAB, "%s", message);
+    nl_document_fail(document, "L0", phase, "hung", err, json_array());
+    if (evidence)
+        nl_document_failure_set(document, "evidence", evidence);
+    put(base, "L0-console.log", console);
+    nl_document_layer_file(document, 0, "console", "L0-console.log");
+    nl_error_free(&err);
+    if (nl_run_findings(NULL, document, base, 0, &err) < 0)
+        fail_msg("%s", nl_error_message(err));
+    return json_deep_copy(nl_dig(nl_document_json(document), "findings"));
+}
+
+/* What keeps a domain from being made is told by the layer below, of that domain. */
+static void test_a_failed_create_tells_of_its_layer(void **state)
+{
+    cleanup_json json_t *findings = findings_of(
+        "create", "qemu-img: Could not open 'L0.qcow2': Image is not in qcow2 format", "", NULL);
+
+    (void)state;
+    assert_int_equal(json_array_size(findings), 1);
+    assert_true(nl_dig_is(json_array_get(findings, 0), "rule", "image-not-qcow2"));
+    assert_true(nl_dig_is(json_array_get(findings, 0), "layer", "L0"));
+    assert_true(nl_dig_is(json_array_get(findings, 0), "evidence_layer", "the machine below L0"));
+}
+
+/* L1 was never there to have said, or to have been said, anything. */
+static void test_layers_that_were_not_reached_have_none(void **state)
+{
+    cleanup_json json_t *findings =
+        findings_of("kernel", "it is silent",
+                    "[    9.1] kvm [16]: vcpu0, guest rIP: 0xffffffff8103e2a4 Unhandled "
+                    "WRMSR(0xc0010007) = 0\n",
+                    NULL);
+
+    (void)state;
+    assert_int_equal(json_array_size(findings), 0);
+}
+
+/* The look at a guest that hangs sends it an NMI, of which it dies: nobody else's doing. */
+static void test_what_a_look_caused_is_no_finding(void **state)
+{
+    static const char console[] = "[   10.0] Uhhuh. NMI received for unknown reason 10 on CPU 0.\n"
+                                  "[   10.1] Kernel panic - not syncing: NMI: Not continuing\n";
+    cleanup_json json_t *with = NULL, *without = NULL;
+
+    (void)state;
+    with = findings_of("commands", "it is hung", console, NULL);
+    assert_int_equal(json_array_size(with), 2);
+    without = findings_of("commands", "it is hung", console,
+                          json_pack("{s:[s, s]}", "backtrace",
+                                    "[   10.0] Uhhuh. NMI received for unknown reason 10 on CPU 0.",
+                                    "[   10.1] Kernel panic - not syncing: NMI: Not continuing"));
+    assert_int_equal(json_array_size(without), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_FOLDER(test_findings)};
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_findings),
+        IN_FOLDER(test_a_failed_create_tells_of_its_layer),
+        IN_FOLDER(test_layers_that_were_not_reached_have_none),
+        IN_FOLDER(test_what_a_look_caused_is_no_finding),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
