@@ -4,19 +4,20 @@
 # the names L0 to L3 and no ids. tests/docs-check compares the options with what --help prints.
 
 _nestlab_commands="run up list shell console down doctor profile gc build validate report compare history diagnose"
-_nestlab_scenario_options="--l0 --depth --timeout --no-benchmarks --meter --exit-reasons --kernel
-    --modules --kernel-arg --deb --qemu --machine --cpu --memory --vcpus"
+_nestlab_stack_options="--depth --timeout --kernel --modules --kernel-arg --deb --qemu --machine --cpu
+    --memory --vcpus"
+_nestlab_scenario_options="--l0 --no-benchmarks --meter --exit-reasons $_nestlab_stack_options"
 _nestlab_common_options="--help --usage"
 
 declare -gA _nestlab_options=(
     [run]="--out --store --enable-nesting --quiet --keep $_nestlab_scenario_options"
-    [up]="--out --store --enable-nesting --quiet $_nestlab_scenario_options"
+    [up]="--out --store --enable-nesting --quiet --l0 $_nestlab_stack_options"
     [list]="--json"
     [shell]="--run --print --timeout"
     [console]="--run --lines --no-follow"
     [down]="--all --force --run"
     [doctor]="--json --in --store"
-    [profile]="--at --out --store --quiet $_nestlab_scenario_options"
+    [profile]="--at --out --store --quiet $_nestlab_stack_options"
     [gc]="--dry-run --images --older-than --json --store"
     [build]="--refresh --json --store"
     [validate]="--json $_nestlab_scenario_options"

@@ -25,18 +25,49 @@ static const char *const assignments[] = {"kernel",  "modules", "kernel-arg", "d
 
 #define N_ASSIGNMENTS (sizeof(assignments) / sizeof(assignments[0]))
 
-static const struct argp_option options[] = {
-    {"l0", KEY_L0, "WHERE", 0, "Where L0 is: emulated, local or auto (measured)", 0},
-    {"depth", KEY_DEPTH, "N", 0,
-     "Index of the innermost layer: drops hypervisor layers, or adds copies of the innermost one",
-     0},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Deadline of the whole run", 0},
-    {"no-benchmarks", KEY_NO_BENCHMARKS, NULL, 0, "Checks and commands only", 0},
+static const struct argp_option l0_options[] = {
+    {"l0", KEY_L0, "WHERE", 0,
+     "Where L0 is: emulated, local (this machine), or auto: local if KVM here proves to be fit", 0},
+    {0},
+};
+
+static const struct argp_option measure_options[] = {
+    {"no-benchmarks", KEY_NO_BENCHMARKS, NULL, 0,
+     "Checks and commands only: leave out what the scenario benchmarks and meters", 0},
     {"meter", KEY_METER, "NAME,...", OPTION_ARG_OPTIONAL,
-     "Count, with an emulated L0, what operations of benchmarks cost in instructions by layer", 0},
+     "Count, with an emulated L0, what operations of these benchmarks cost in instructions by "
+     "layer; without names, of the scenario's, or of all",
+     0},
     {"exit-reasons", KEY_EXIT_REASONS, NULL, 0,
-     "Count VM exits of benchmarks by reason, too, with the tracepoints of the layers' kernels", 0},
-    {NULL, 0, NULL, 0, "What is tested at a layer (LN is L0, L1, ... or innermost):", 1},
+     "Count VM exits of the scenario's benchmarks by reason, too, with the tracepoints of the "
+     "layers' kernels",
+     0},
+    {0},
+};
+
+/* The same for who does not take them: not in the help, but known. */
+#define REFUSED(option, key, value)                                                                \
+    {                                                                                              \
+        option, key, value, OPTION_HIDDEN | (value ? OPTION_ARG_OPTIONAL : 0), NULL, 0             \
+    }
+static const struct argp_option refused_measure_options[] = {
+    REFUSED("no-benchmarks", KEY_NO_BENCHMARKS, NULL),
+    REFUSED("meter", KEY_METER, "NAME,..."),
+    REFUSED("exit-reasons", KEY_EXIT_REASONS, NULL),
+    {0},
+};
+static const struct argp_option refused_l0_options[] = {
+    REFUSED("l0", KEY_L0, "WHERE"),
+    {0},
+};
+
+static const struct argp_option stack_options[] = {
+    {"depth", KEY_DEPTH, "N", 0,
+     "Boot L0 to LN: leaves out hypervisor layers, or adds copies of the innermost of them", 0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+     "Deadline of the whole run (default: the scenario's, else 1800)", 0},
+    {NULL, 0, NULL, 0,
+     "What is tested at a layer; LN is L0, L1, ... or innermost (--memory L1=2G):", 1},
     {"kernel", KEY_ASSIGNMENT, "LN=PATH", 0, "A kernel of your own: a bzImage or a .deb", 1},
     {"modules", KEY_ASSIGNMENT + 1, "LN=FOLDER", 0, "The modules of that bzImage", 1},
     {"kernel-arg", KEY_ASSIGNMENT + 2, "LN=ARGUMENT", 0,
@@ -125,7 +156,47 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-const struct argp nl_overrides_argp = {.options = options, .parser = parse_option};
+/* Both children take the same input. */
+static error_t pass_on(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = state->child_inputs[1] = state->input;
+    return 0;
+}
+
+static const char *refused_name(int key)
+{
+    const struct argp_option *option = refused_measure_options;
+
+    while (option->name && option->key != key)
+        option++;
+    return option->name ? option->name : refused_l0_options[0].name;
+}
+
+static error_t refuse(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    if (key < KEY_L0 || key > KEY_EXIT_REASONS)
+        return ARGP_ERR_UNKNOWN;
+    argp_error(state, "--%s is not for this command: %s", refused_name(key),
+               (const char *)state->input);
+    return EINVAL;
+}
+
+static const struct argp l0_argp = {.options = l0_options, .parser = parse_option};
+static const struct argp measure_argp = {.options = measure_options, .parser = parse_option};
+const struct argp nl_stack_overrides_argp = {.options = stack_options, .parser = parse_option};
+static const struct argp_child boot_children[] = {
+    {.argp = &l0_argp}, {.argp = &nl_stack_overrides_argp}, {0}};
+const struct argp nl_boot_overrides_argp = {.parser = pass_on, .children = boot_children};
+static const struct argp_child all_children[] = {
+    {.argp = &nl_boot_overrides_argp}, {.argp = &measure_argp}, {0}};
+const struct argp nl_overrides_argp = {.parser = pass_on, .children = all_children};
+
+const struct argp nl_refuse_measure_argp = {.options = refused_measure_options, .parser = refuse};
+const struct argp nl_refuse_l0_argp = {.options = refused_l0_options, .parser = refuse};
 
 void nl_override_args_free(struct nl_override_args *args)
 {

@@ -24,7 +24,16 @@ struct nl_override_args {
         .overrides = {.depth = -1 }                                                                \
     }
 
+/* All of them; those of a stack that is booted and not measured; those of a stack whose L0 is not
+   for the user to choose. */
 extern const struct argp nl_overrides_argp;
+extern const struct argp nl_boot_overrides_argp;
+extern const struct argp nl_stack_overrides_argp;
+
+/* The rest, for who does not take them: such an option is an error that says why. Their input is
+   that reason, a sentence without a full stop (const char *). */
+extern const struct argp nl_refuse_measure_argp;
+extern const struct argp nl_refuse_l0_argp;
 
 void nl_override_args_free(struct nl_override_args *args);
 #define cleanup_override_args NL_CLEANUP(nl_override_args_free)

@@ -41,6 +41,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &args->overrides;
+        state->child_inputs[1] = state->child_inputs[2] =
+            (char *)"it meters the one benchmark that it is given, with an emulated L0";
         return 0;
     case OPTION_AT:
         args->at = arg;
@@ -77,6 +79,8 @@ static enum nl_exit profile(struct profile_args *args, char **argv)
     overrides->meter = args->benchmark;
     overrides->profile_at = args->at;
     overrides->no_benchmarks = true;
+    overrides->l0 =
+        "auto"; /* emulated where something is metered; also if the scenario says local */
     if (nl_interrupt_catch(&err) < 0 ||
         (!args->scenario && nl_data_path(DEFAULT_SCENARIO, &path, &err) < 0) ||
         nl_request_load(path ? path : args->scenario, overrides, &scenario, &err) < 0 ||
@@ -94,13 +98,18 @@ static enum nl_exit profile(struct profile_args *args, char **argv)
 
 int nl_cmd_profile(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{.argp = &nl_overrides_argp}, {0}};
+    static const struct argp_child children[] = {{.argp = &nl_stack_overrides_argp},
+                                                 {.argp = &nl_refuse_measure_argp},
+                                                 {.argp = &nl_refuse_l0_argp},
+                                                 {0}};
     static const struct argp argp = {
         .options = options,
         .parser = parse,
         .args_doc = "BENCHMARK [SCENARIO]",
         .doc = "Count in which functions of which layer an operation of a benchmark spends its "
-               "instructions, in an emulated stack (default: nested-boot).\v"
+               "instructions: boots the stack of SCENARIO (default: scenarios/nested-boot.json) "
+               "with an "
+               "emulated L0. docs/benchmarks.md lists benchmarks.\v"
                "Beside the document is profile-BENCHMARK-LN.folded, for programs that draw flame "
                "graphs. Exit status: as of `nestlab run`.",
         .children = children,

@@ -27,7 +27,10 @@ struct run_args {
 enum { OPTION_ENABLE_NESTING = 0x100 };
 
 static const struct argp_option common_options[] = {
-    {"out", 'o', "DIR", 0, "Folder for document, reports and logs (default: nestlab-out/ID)", 0},
+    {"out", 'o', "DIR", 0,
+     "Folder for document, reports and logs (default: nestlab-out/ID, where the run says its "
+     "ID); several scenarios get a folder in it each",
+     0},
     NL_OPTION_STORE,
     {"enable-nesting", OPTION_ENABLE_NESTING, NULL, 0,
      "Allow reloading this machine's KVM module with nested=1; it is put back afterwards", 0},
@@ -36,7 +39,7 @@ static const struct argp_option common_options[] = {
 };
 
 static const struct argp_option run_only_options[] = {
-    {"keep", 'k', NULL, 0, "Leave the stack running under its keeper (see `nestlab list`)", 0},
+    {"keep", 'k', NULL, 0, "Leave the stack running after the report (see `nestlab list`)", 0},
     {0},
 };
 
@@ -45,17 +48,11 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
     struct run_args *args = state->input;
 
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->overrides;
-        return 0;
     case 'o':
         args->out = arg;
         return 0;
     case 'q':
         nl_progress_quiet(true);
-        return 0;
-    case 'k':
-        args->keep = true;
         return 0;
     case 's':
         args->store = arg;
@@ -76,24 +73,48 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child override_children[] = {{.argp = &nl_overrides_argp}, {0}};
-static const struct argp common_argp = {
-    .options = common_options, .parser = parse_common, .children = override_children};
+/* The options that both commands have, beside those of the scenario. */
+static const struct argp common_argp = {.options = common_options, .parser = parse_common};
 
-static error_t parse_command(int key, char *arg, struct argp_state *state)
+static error_t parse_run(int key, char *arg, struct argp_state *state)
 {
+    struct run_args *args = state->input;
+
+    (void)arg;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->input;
+        state->child_inputs[0] = args;
+        state->child_inputs[1] = &args->overrides;
         return 0;
     case 'k':
-        return parse_common(key, arg, state);
+        args->keep = true;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child command_children[] = {{.argp = &common_argp}, {0}};
+static const struct argp_child run_children[] = {
+    {.argp = &common_argp}, {.argp = &nl_overrides_argp}, {0}};
+
+static error_t parse_up(int key, char *arg, struct argp_state *state)
+{
+    struct run_args *args = state->input;
+
+    (void)arg;
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = args;
+    state->child_inputs[1] = &args->overrides;
+    state->child_inputs[2] =
+        (char *)"it measures nothing; `nestlab run --keep` does, and leaves the stack running";
+    return 0;
+}
+
+static const struct argp_child up_children[] = {{.argp = &common_argp},
+                                                {.argp = &nl_boot_overrides_argp},
+                                                {.argp = &nl_refuse_measure_argp},
+                                                {0}};
 
 /* Several scenarios share one --out by a folder each, named by their place and file. */
 static char *out_folder(const struct run_args *args, int index)
@@ -268,13 +289,17 @@ int nl_cmd_run(int argc, char **argv)
 {
     static const struct argp argp = {
         .options = run_only_options,
-        .parser = parse_command,
+        .parser = parse_run,
         .args_doc = "SCENARIO...",
         .doc = "Boot each scenario's stack, run its checks, benchmarks and commands, report, and "
                "take it down.\v"
+               "A scenario is a JSON file: in scenarios/, nested-boot.json sees whether nesting "
+               "works, slowdown.json measures what each layer costs, and docs/scenario.md says how "
+               "to write one. --meter and --exit-reasons are explained in docs/measuring.md, the "
+               "benchmarks in docs/benchmarks.md.\n\n"
                "Exit status: 0 all checks passed, 1 a check failed, 2 the request was wrong, 3 the "
                "lab could not do it, 130 interrupted.",
-        .children = command_children,
+        .children = run_children,
     };
     struct run_args args = {.overrides = NL_OVERRIDE_ARGS_INIT};
     enum nl_exit status = NL_EXIT_PASSED;
@@ -292,13 +317,13 @@ int nl_cmd_run(int argc, char **argv)
 int nl_cmd_up(int argc, char **argv)
 {
     static const struct argp argp = {
-        .parser = parse_command,
+        .parser = parse_up,
         .args_doc = "SCENARIO",
         .doc = "Boot a scenario's stack, check it, and leave it running: see `nestlab list`, "
                "`shell`, `console` and `down`.\v"
                "The scenario's benchmarks and commands are left out; `nestlab run --keep` does "
                "them first.",
-        .children = command_children,
+        .children = up_children,
     };
     struct run_args args = {.overrides = NL_OVERRIDE_ARGS_INIT, .keep = true};
     enum nl_exit status;

@@ -9,7 +9,7 @@
    all of nestlab. */
 #define NL_OPTION_STORE                                                                            \
     {                                                                                              \
-        "store", 's', "DIR", 0, "Folder of the image store (default: XDG cache)", 0                \
+        "store", 's', "DIR", 0, "Folder of the image store (default: ~/.cache/nestlab)", 0         \
     }
 
 int nl_cmd_build(int argc, char **argv);

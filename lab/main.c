@@ -36,9 +36,14 @@ static const struct command {
 
 static void print_help(FILE *out)
 {
-    fputs("Usage: nestlab COMMAND [OPTION...] [ARGUMENT...]\n"
-          "Boots KVM-on-KVM stacks, proves that nesting works, measures what each layer costs.\n\n",
-          out);
+    fputs(
+        "Usage: nestlab COMMAND [OPTION...] [ARGUMENT...]\n"
+        "Boots KVM-on-KVM stacks, proves that nesting works, measures what each layer costs.\n\n"
+        "A stack has layers: L0, which is this machine or an emulated one, L1, a guest in it, L2, "
+        "a\n"
+        "guest in L1, and so on. A scenario, a JSON file, says what to boot and what to do there.\n"
+        "To begin with: `nestlab doctor`, then `nestlab run scenarios/nested-boot.json`.\n\n",
+        out);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].about);
     fputs("\n`nestlab help COMMAND` tells more; nestlab(1) is the manual.\n"

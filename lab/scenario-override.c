@@ -342,6 +342,31 @@ static int apply_meter(struct nl_scenario *scenario, const struct nl_overrides *
     return nl_record_decode(record, &root, meter, &scenario->meter, err);
 }
 
+/* Is there a benchmark at a layer that is somebody's guest? */
+static int check_exit_reasons(const struct nl_scenario *scenario, bool no_benchmarks,
+                              struct nl_error **err)
+{
+    const struct nl_benchmark_spec *spec = &scenario->benchmarks;
+    bool at_guest = !spec->layers && scenario->n_layers > 1;
+
+    if (!spec->names) {
+        nl_fail(err, NL_EXIT_REQUEST,
+                "--exit-reasons: nothing would be counted: no benchmark is to be run");
+        return nl_hint(err,
+                       no_benchmarks
+                           ? "--no-benchmarks leaves out those whose exits it counts: leave "
+                             "out one of the two options"
+                           : "give the scenario the key \"benchmarks\", as slowdown.json has it");
+    }
+    for (char *const *name = spec->layers; name && *name; name++)
+        at_guest |= nl_scenario_layer_index(scenario, *name) > 0;
+    if (at_guest)
+        return 0;
+    nl_fail(err, NL_EXIT_REQUEST,
+            "--exit-reasons: nothing would be counted: benchmarks run at L0 only");
+    return nl_hint(err, "VM exits are those of guests: run benchmarks at L1 or further in");
+}
+
 int nl_scenario_override(struct nl_scenario *scenario, const struct nl_overrides *overrides,
                          struct nl_error **err)
 {
@@ -362,12 +387,8 @@ int nl_scenario_override(struct nl_scenario *scenario, const struct nl_overrides
         return -1;
     if (overrides->no_benchmarks)
         nl_strv_free(nl_steal(&scenario->benchmarks.names));
-    if (overrides->exit_reasons && !scenario->benchmarks.names) {
-        nl_fail(err, NL_EXIT_REQUEST, "--exit-reasons: no benchmark is to be run");
-        if (!overrides->no_benchmarks)
-            nl_hint(err, "give the scenario the key \"benchmarks\", as slowdown.json has it");
+    if (overrides->exit_reasons && check_exit_reasons(scenario, overrides->no_benchmarks, err) < 0)
         return -1;
-    }
     scenario->benchmarks.exit_reasons |= overrides->exit_reasons;
     return apply_assignments(scenario, overrides->assignments, err);
 }

@@ -129,12 +129,41 @@ static void test_names_after_meter(void **state)
     assert_not_said(text, "did you mean");
 }
 
+/* A command does not take what it would have to ignore, and says why. */
+static void test_options_of_others(void **state)
+{
+    static const char *const wrong[] = {"--meter", "--meter=cpuid", "--exit-reasons",
+                                        "--no-benchmarks"};
+    cleanup_free char *text = NULL;
+
+    (void)state;
+    write_scenario("a.json");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        cleanup_free char *profile = NULL, *up = NULL;
+
+        assert_true(asprintf(&profile, "%s cpuid a.json", wrong[i]) > 0);
+        assert_true(asprintf(&up, "%s a.json", wrong[i]) > 0);
+        assert_int_equal(call(nl_cmd_profile, profile, &text), NL_EXIT_REQUEST);
+        assert_said(text, "is not for this command: it meters the one benchmark");
+        assert_int_equal(call(nl_cmd_up, up, &text), NL_EXIT_REQUEST);
+        assert_said(text, "is not for this command: it measures nothing");
+    }
+    assert_int_equal(call(nl_cmd_profile, "--l0=local cpuid a.json", &text), NL_EXIT_REQUEST);
+    assert_said(text, "--l0 is not for this command");
+    assert_int_equal(call(nl_cmd_profile, "--help", &text), 0);
+    assert_said(text, "--depth");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_not_said(text, wrong[i]);
+    assert_not_said(text, "--l0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_all_are_read_first),
         IN_FOLDER(test_what_is_right_begins),
         IN_FOLDER(test_names_after_meter),
+        IN_FOLDER(test_options_of_others),
     };
 
     return cmocka_run_group_tests_name("cmd-run", tests, NULL, NULL);

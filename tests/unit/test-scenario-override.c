@@ -383,30 +383,48 @@ static void test_options(void **state)
     assert_int_equal(s->layers[3].vcpus, 4);
 }
 
+/* What is wrong with --exit-reasons for a stack of LAYERS with REST; the hint has HINT. */
+static void assert_no_exit_reasons(const char *rest, bool no_benchmarks, const char *hint)
+{
+    const struct nl_overrides overrides = {
+        .depth = -1, .exit_reasons = true, .no_benchmarks = no_benchmarks};
+    cleanup_scenario struct nl_scenario *s = NULL;
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_free char *text = NULL;
+
+    assert_true(asprintf(&text, "{\"name\": \"t\", %s}", rest) > 0);
+    assert_int_equal(parse(text, &overrides, &s, &err), -1);
+    assert_int_equal(nl_error_status(err), NL_EXIT_REQUEST);
+    if (!strstr(nl_error_message(err), "--exit-reasons: nothing would be counted") ||
+        !nl_error_hint(err) || !strstr(nl_error_hint(err), hint))
+        fail_msg("%s (hint: %s)", nl_error_message(err), nl_error_hint(err));
+}
+
 static void test_exit_reasons(void **state)
 {
+    static const char one[] = "\"layers\": [{\"image\": \"leaf\"}]";
+    static const char inside[] =
+        "\"layers\": [{\"image\": \"hypervisor\"}, {\"image\": \"leaf\"}], "
+        "\"benchmarks\": {\"names\": \"all\", \"layers\": [\"innermost\"]}";
     char *argv[] = {"t", "--exit-reasons"};
     cleanup_override_args struct nl_override_args args = NL_OVERRIDE_ARGS_INIT;
-    const char *bare = "{\"name\": \"t\", \"layers\": [{\"image\": \"leaf\"}]}";
-    const char *with = "{\"name\": \"t\", \"layers\": [{\"image\": \"leaf\"}],"
-                       " \"benchmarks\": {\"names\": \"all\"}}";
-    cleanup_error struct nl_error *err = NULL;
+    cleanup_free char *text = NULL, *all = NULL, *outermost = NULL;
     cleanup_scenario struct nl_scenario *s = NULL;
 
     (void)state;
     assert_int_equal(parse_options(2, argv, &args), 0);
-    assert_int_equal(parse(bare, &args.overrides, &s, &err), -1);
-    assert_non_null(strstr(nl_error_message(err), "--exit-reasons"));
-    assert_non_null(nl_error_hint(err));
-    assert_int_equal(parse(with, &args.overrides, &s, NULL), 0);
+    assert_true(asprintf(&text, "{\"name\": \"t\", %s}", inside) > 0);
+    assert_int_equal(parse(text, &args.overrides, &s, NULL), 0);
     assert_true(s->benchmarks.exit_reasons);
-    /* The scenario has benchmarks: the key is not what is missing. */
-    args.overrides.no_benchmarks = true;
-    nl_error_free(&err);
-    nl_scenario_free(&s);
-    assert_int_equal(parse(with, &args.overrides, &s, &err), -1);
-    assert_non_null(strstr(nl_error_message(err), "--exit-reasons"));
-    assert_null(nl_error_hint(err));
+    assert_no_exit_reasons(one, false, "\"benchmarks\"");
+    assert_no_exit_reasons(inside, true, "--no-benchmarks");
+    /* L0 is nobody's guest. */
+    assert_true(asprintf(&all, "%s, \"benchmarks\": {\"names\": \"all\"}", one) > 0);
+    assert_no_exit_reasons(all, false, "L1");
+    assert_true(asprintf(&outermost, "\"layers\": [{\"image\": \"hypervisor\"}, {\"image\": "
+                                     "\"leaf\"}], \"benchmarks\": {\"names\": \"all\", "
+                                     "\"layers\": [\"L0\"]}") > 0);
+    assert_no_exit_reasons(outermost, false, "L1");
 }
 
 static void test_bad_options(void **state)
