@@ -86,7 +86,9 @@ int nl_document_load(const char *path, json_t **document, struct nl_error **err)
 
 int nl_document_write(const json_t *document, const char *path, struct nl_error **err)
 {
-    cleanup_free char *text = json_dumps(document, JSON_INDENT(1));
+    /* Agents send 12 digits; with the 17 that tell all doubles apart 0.05 would not look like it.
+     */
+    cleanup_free char *text = json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
 
     if (!text)
         return nl_fail(err, NL_EXIT_LAB, "cannot write %s: out of memory", path);

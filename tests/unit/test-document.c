@@ -499,6 +499,26 @@ static void test_fixtures_load(void **state)
     }
 }
 
+/* Numbers look as people write them, and come back as they went in. */
+static void test_numbers(void **state)
+{
+    const double measured = 354217.193476; /* 12 digits, as agents send */
+    cleanup_json json_t *written = json_pack("{s:f, s:f}", "alpha", 0.05, "ns", measured);
+    cleanup_free char *text = calloc(1, 200);
+    json_error_t wrong;
+    FILE *file;
+
+    (void)state;
+    assert_int_equal(nl_document_write(written, in_folder("n.json"), NULL), 0);
+    file = fopen(in_folder("n.json"), "r");
+    assert_true(file && text && fread(text, 1, 199, file) > 0);
+    fclose(file);
+    assert_non_null(strstr(text, "\"alpha\": 0.05,"));
+    cleanup_json json_t *read = json_load_file(in_folder("n.json"), 0, &wrong);
+    assert_true(nl_dig_number(read, "ns", 0) == measured);
+    unlink(in_folder("n.json"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -520,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_load_garbage),
         cmocka_unit_test(test_load_what_is_no_file),
         cmocka_unit_test(test_load_wrong_shape),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_fixtures_load),
     };
 
