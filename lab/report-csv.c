@@ -4,6 +4,7 @@
  */
 #include "csv.h"
 #include "dig.h"
+#include "metered-marks.h"
 #include "report.h"
 #include "slowdown.h"
 
@@ -246,7 +247,9 @@ static void write_operations(const struct subject *of, const json_t *samples)
     }
 }
 
-static void write_metered(const struct subject *of, const json_t *layer)
+/* MARKS are those of the document's metered benchmarks; LAYER has index AT. */
+static void write_metered(const struct subject *of, const json_t *layer, size_t at,
+                          const json_t *marks)
 {
     size_t i, k;
     json_t *metered, *exit;
@@ -254,8 +257,11 @@ static void write_metered(const struct subject *of, const json_t *layer)
     json_array_foreach(json_object_get(layer, "metered"), i, metered)
     {
         struct subject subject = about(of, "metered", metered);
+        cleanup_json json_t *marked = json_integer(nl_metered_mark(marks, at, metered) != 0);
 
         write_figures(&subject, metered_figures, N_OF(metered_figures), -1, "", metered);
+        if (nl_dig(metered, "total"))
+            write_row(&subject, "marked", -1, "", marked);
         write_array(&subject, "instructions", "instructions",
                     json_object_get(metered, "instructions"));
         write_array(&subject, "vmruns", "", json_object_get(metered, "vmruns"));
@@ -301,6 +307,7 @@ static void write_counters(const struct subject *of, const json_t *layer)
 
 static void write_layers(const struct subject *of)
 {
+    cleanup_json json_t *marks = nl_metered_marks(of->document);
     size_t i;
     json_t *layer;
 
@@ -313,7 +320,7 @@ static void write_layers(const struct subject *of)
         write_figures(&subject, layer_figures, N_OF(layer_figures), -1, "", layer);
         write_counters(&subject, layer);
         write_benchmarks(&subject, layer);
-        write_metered(&subject, layer);
+        write_metered(&subject, layer, i, marks);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "dig.h"
 #include "figure.h"
+#include "report-notes.h"
 #include "report-reasons.h"
 #include "report-text.h"
 #include "report-words.h"
@@ -78,6 +79,15 @@ static void add_row(const json_t *document, size_t at, const json_t *benchmark, 
     row(rows->table, json_object_get(document, "layers"), at, benchmark, rows->n);
 }
 
+/* That the tables of exits are no contradiction. */
+static void print_note(const struct nl_text *to, const json_t *document)
+{
+    cleanup_free char *note = nl_notes_exits(document);
+
+    fputs("  ", to->out);
+    nl_text_wrap(to, note ? note : "", 2, 2);
+}
+
 void nl_text_exits(const struct nl_text *to, const json_t *document)
 {
     size_t n = json_array_size(json_object_get(document, "layers"));
@@ -87,8 +97,9 @@ void nl_text_exits(const struct nl_text *to, const json_t *document)
     if (!rows.table)
         return;
     nl_text_section(to, "VM exits",
-                    "per operation, as KVM counts them; with those of ticks and of asking");
+                    "per operation, as KVM counts them");
     nl_table_print(rows.table, to->out, to->dim, to->plain);
+    print_note(to, document);
 }
 
 static void print_line(const struct nl_exit_line *line, void *data)

@@ -164,7 +164,7 @@ void nl_text_document_findings(const struct nl_text *to, const json_t *document)
 {
     const json_t *findings = nl_dig(document, "findings");
     cleanup_free char *sum = nl_findings_sum(findings);
-    size_t i;
+    size_t n_bad = 0, i;
     json_t *finding;
 
     if (json_array_size(findings) == 0)
@@ -172,7 +172,14 @@ void nl_text_document_findings(const struct nl_text *to, const json_t *document)
     nl_text_section(to, "Findings", sum);
     json_array_foreach(findings, i, finding)
     {
-        if (is_bad(finding))
-            print_finding(to, finding);
+        if (!is_bad(finding))
+            continue;
+        print_finding(to, finding);
+        n_bad++;
     }
+    if (n_bad < json_array_size(findings))
+        fprintf(
+            to->out,
+            "%s  what is harmless or good is in report.html; `nestlab diagnose FOLDER` prints it\n",
+            n_bad > 0 ? "\n" : "");
 }

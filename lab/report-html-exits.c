@@ -6,6 +6,7 @@
 #include "dig.h"
 #include "figure.h"
 #include "report-html.h"
+#include "report-notes.h"
 #include "report-reasons.h"
 #include "report-words.h"
 
@@ -116,12 +117,14 @@ static void add_row(const json_t *document, size_t at, const json_t *benchmark, 
 void nl_page_exits(const struct nl_page *page)
 {
     struct rows rows = {.page = page};
+    cleanup_free char *note = nl_notes_exits(page->document);
 
-    nl_html_leaf(
-        page->html, "p", "note",
-        "Per operation of a benchmark, as KVM in the layer below counts them. Exits of ticks "
-        "and of asking for the figures are among them: an upper bound, near where there "
-        "were many operations.");
+    nl_html_open(page->html, "p", "note");
+    nl_html_format(page->html,
+                   "Per operation of a benchmark, as KVM in the layer below counts "
+                   "them. %s",
+                   note ? note : "");
+    nl_html_close(page->html);
     write_heading(page);
     nl_each_benchmark(page->document, "benchmarks", NULL, add_row, &rows);
     nl_html_table_end(page->html);

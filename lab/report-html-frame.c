@@ -1,5 +1,6 @@
 /*
- * report-html-frame.c - what all pages that are made of sections have: links to them, and a foot.
+ * report-html-frame.c - what all pages that are made of sections have: links to them, lines below
+ * tables, and a foot.
  */
 #include "report-html.h"
 
@@ -45,6 +46,19 @@ void nl_page_sections(const struct nl_page *page, const struct nl_page_section *
         sections[i].write(page);
         nl_html_close(page->html);
     }
+    nl_html_close(page->html);
+}
+
+void nl_page_lines(const struct nl_page *page, const json_t *lines)
+{
+    size_t i;
+    json_t *line;
+
+    if (json_array_size(lines) == 0)
+        return;
+    nl_html_open(page->html, "ul", "note");
+    json_array_foreach(lines, i, line)
+        nl_html_leaf(page->html, "li", NULL, json_is_string(line) ? json_string_value(line) : "");
     nl_html_close(page->html);
 }
 

@@ -2,8 +2,10 @@
  * report-html-meter.c - what the meter counted, in the report's page: for one operation, the
  * instructions by layer, and the exit multiplication. The pictures are in report-html-shares.c.
  */
+#include "cleanup.h"
 #include "dig.h"
 #include "figure.h"
+#include "metered-marks.h"
 #include "report-html.h"
 #include "report-words.h"
 
@@ -18,6 +20,7 @@ struct walk {
     const struct nl_page *page;
     nl_page_visit *visit;
     void *data;
+    const json_t *marks;
     const char *name; /* of the last one; NULL: there was none */
     size_t names;
 };
@@ -38,17 +41,24 @@ static void visit_metered(const json_t *document, size_t at, const json_t *meter
     walk->name = name;
     walk->names += first;
     if (walk->names <= ROWS_MAX)
-        walk->visit(walk->page, metered, at, first, walk->data);
+        walk->visit(walk->page, metered, at, first, nl_metered_mark(walk->marks, at, metered),
+                    walk->data);
 }
 
 void nl_page_each_metered(const struct nl_page *page, nl_page_visit *visit, void *data)
 {
-    struct walk walk = {.page = page, .visit = visit, .data = data};
+    cleanup_json json_t *marks = nl_metered_marks(page->document);
+    struct walk walk = {.page = page, .visit = visit, .data = data, .marks = marks};
 
     nl_each_benchmark(page->document, "metered", has_result, visit_metered, &walk);
 }
 
-bool nl_page_has_meter(const json_t *document)
+static bool has_reason(const json_t *metered)
+{
+    return nl_dig(metered, "skipped");
+}
+
+static bool any(const json_t *document, bool (*wanted)(const json_t *metered))
 {
     size_t l, i;
     json_t *layer, *metered;
@@ -57,11 +67,16 @@ bool nl_page_has_meter(const json_t *document)
     {
         json_array_foreach(json_object_get(layer, "metered"), i, metered)
         {
-            if (nl_dig(metered, "total") && nl_dig_string(metered, "name", NULL))
+            if (nl_dig_string(metered, "name", NULL) && wanted(metered))
                 return true;
         }
     }
     return false;
+}
+
+bool nl_page_has_meter(const json_t *document)
+{
+    return any(document, has_result) || any(document, has_reason);
 }
 
 double nl_page_instructions(const json_t *metered, size_t layer)
@@ -73,7 +88,7 @@ double nl_page_instructions(const json_t *metered, size_t layer)
 }
 
 static void write_share(const struct nl_page *page, const json_t *metered, size_t layer, bool first,
-                        void *data)
+                        unsigned mark, void *data)
 {
     struct nl_html *html = page->html;
     double operations = nl_dig_number(metered, "operations", 0);
@@ -84,8 +99,7 @@ static void write_share(const struct nl_page *page, const json_t *metered, size_
     nl_html_row_heading(html, nl_dig_string(metered, "name", "?"));
     nl_html_cell(html, NULL, "%s", nl_page_layer_name(page->document, layer));
     nl_html_cell(html, "number", "%s%s",
-                 nl_figure_fixed(nl_dig_number(metered, "total", 0), 0).text,
-                 nl_dig_is(metered, "estimate", "mode") ? "" : "~");
+                 nl_figure_fixed(nl_dig_number(metered, "total", 0), 0).text, mark ? "~" : "");
     for (size_t k = 0; k < nl_page_metered_layers(page->document); k++)
         nl_html_cell(html, "number", "%s",
                      nl_figure_fixed(nl_page_instructions(metered, k), 0).text);
@@ -96,7 +110,7 @@ static void write_share(const struct nl_page *page, const json_t *metered, size_
     nl_html_close(html);
 }
 
-static void write_shares(const struct nl_page *page)
+static void write_shares(const struct nl_page *page, const json_t *notes)
 {
     const char *headings[5 + NL_PAGE_LAYERS_MAX] = {"Benchmark", "At", ">Sum"};
     char by[NL_PAGE_LAYERS_MAX][32];
@@ -104,8 +118,8 @@ static void write_shares(const struct nl_page *page)
 
     nl_html_section(
         page->html, 3, NULL, "Instructions by layer",
-        "Of one operation: how many instructions, and which layer executed them. ~ does "
-        "not repeat exactly.");
+        "Of one operation: how many instructions, and which layer executed them. What ~ means for "
+        "a count is below the table.");
     nl_page_meter_shares(page);
     for (size_t k = 0; k < n; k++) {
         snprintf(by[k], sizeof(by[k]), ">by %.20s", nl_page_layer_name(page->document, k));
@@ -117,6 +131,7 @@ static void write_shares(const struct nl_page *page)
     nl_page_each_metered(page, write_share, NULL);
     nl_html_table_end(page->html);
     nl_html_close(page->html);
+    nl_page_lines(page, notes);
     nl_html_close(page->html);
 }
 
@@ -128,44 +143,45 @@ static size_t pair_layers(const json_t *document)
 }
 
 static void write_exits(const struct nl_page *page, const json_t *metered, size_t layer, bool first,
-                        void *data)
+                        unsigned mark, void *data)
 {
     size_t n = pair_layers(page->document);
 
     (void)data;
-    if (json_array_size(json_object_get(metered, "exits")) == 0)
+    if (json_array_size(json_object_get(metered, "exits")) == 0 || (mark & NL_MARK_INTERRUPTS))
         return;
     nl_html_open(page->html, "tr", first ? "first" : NULL);
     nl_html_row_heading(page->html, nl_dig_string(metered, "name", "?"));
     nl_html_cell(page->html, NULL, "%s", nl_page_layer_name(page->document, layer));
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = 0; k < i; k++)
-            nl_html_cell(page->html, "number", "%" JSON_INTEGER_FORMAT,
-                         nl_exits_reached(metered, i, k));
     for (size_t k = 0; k + 1 < n; k++)
         nl_html_cell(
             page->html, "number", "%s",
             nl_figure_fixed(
                 json_number_value(json_array_get(json_object_get(metered, "vmruns"), k)), 0)
                 .text);
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            nl_html_cell(page->html, "number", "%" JSON_INTEGER_FORMAT,
+                         nl_exits_reached(metered, i, k));
     nl_html_close(page->html);
 }
 
-static void write_multiplication(const struct nl_page *page)
+static void write_multiplication(const struct nl_page *page, const json_t *marks)
 {
     enum { PAIRS_MAX = PAIRS_LAYERS_MAX * (PAIRS_LAYERS_MAX - 1) / 2 };
     const char *headings[2 + PAIRS_MAX + PAIRS_LAYERS_MAX + 1] = {"Benchmark", "At"};
     char texts[PAIRS_MAX + PAIRS_LAYERS_MAX][64];
     size_t n = pair_layers(page->document);
     size_t used = 0;
+    cleanup_free char *left_out = nl_metered_left_out(page->document, marks);
 
+    for (size_t k = 0; k + 1 < n; k++)
+        snprintf(texts[used++], sizeof(texts[0]), ">VMRUN by %.20s",
+                 nl_page_layer_name(page->document, k));
     for (size_t i = 1; i < n; i++)
         for (size_t k = 0; k < i; k++)
             snprintf(texts[used++], sizeof(texts[0]), ">%.20s\u2192%.20s",
                      nl_page_layer_name(page->document, i), nl_page_layer_name(page->document, k));
-    for (size_t k = 0; k + 1 < n; k++)
-        snprintf(texts[used++], sizeof(texts[0]), ">VMRUN by %.20s",
-                 nl_page_layer_name(page->document, k));
     for (size_t i = 0; i < used; i++)
         headings[2 + i] = texts[i];
     nl_html_section(
@@ -178,12 +194,25 @@ static void write_multiplication(const struct nl_page *page)
     nl_html_table(page->html, "Exits of one operation, and whom they reached", headings);
     nl_page_each_metered(page, write_exits, NULL);
     nl_html_table_end(page->html);
+    if (left_out) {
+        nl_html_open(page->html, "p", "note");
+        nl_html_format(page->html, "Left out, as exits by interrupts are among theirs: %s",
+                       left_out);
+        nl_html_close(page->html);
+    }
     nl_html_close(page->html);
 }
 
 void nl_page_meter(const struct nl_page *page)
 {
-    write_shares(page);
+    cleanup_json json_t *marks = nl_metered_marks(page->document);
+    cleanup_json json_t *notes = nl_metered_notes(page->document, marks);
+
+    if (!any(page->document, has_result)) {
+        nl_page_lines(page, notes);
+        return;
+    }
+    write_shares(page, notes);
     if (nl_page_metered_layers(page->document) > 1)
-        write_multiplication(page);
+        write_multiplication(page, marks);
 }

@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "dig.h"
 #include "figure.h"
+#include "metered-marks.h"
 #include "report-html.h"
 
 #include <string.h>
@@ -57,8 +58,8 @@ static void add_row(struct rows *rows, char *name, char *beside)
     rows->n++;
 }
 
-/* "987", "36.9 k", "1.2 M" */
-static char *short_number(double value)
+/* "987", "36.9 k", "1.2 M", and MARK after it */
+static char *short_number(double value, const char *mark)
 {
     static const char *const units[] = {"", " k", " M", " G", " T"};
     char *text = NULL;
@@ -68,15 +69,15 @@ static char *short_number(double value)
         value /= 1000;
         i++;
     }
-    return asprintf(&text, "%s%s", nl_figure_fixed(value, i > 0 && value < 99.95 ? 1 : 0).text,
-                    units[i]) < 0
+    return asprintf(&text, "%s%s%s", nl_figure_fixed(value, i > 0 && value < 99.95 ? 1 : 0).text,
+                    units[i], mark) < 0
                ? NULL
                : text;
 }
 
 /* At L0 all is L0's: nothing to see. */
 static void add_share(const struct nl_page *page, const json_t *metered, size_t layer, bool first,
-                      void *data)
+                      unsigned mark, void *data)
 {
     struct rows *rows = data;
     size_t n = nl_page_metered_layers(page->document);
@@ -98,7 +99,7 @@ static void add_share(const struct nl_page *page, const json_t *metered, size_t 
                         (double)rows->n + 0.85);
         from += part;
     }
-    add_row(rows, name, short_number(nl_dig_number(metered, "total", sum)));
+    add_row(rows, name, short_number(nl_dig_number(metered, "total", sum), mark ? "~" : ""));
 }
 
 void nl_page_meter_shares(const struct nl_page *page)
@@ -133,7 +134,7 @@ void nl_page_meter_shares(const struct nl_page *page)
 }
 
 static void add_entries(const struct nl_page *page, const json_t *metered, size_t layer, bool first,
-                        void *data)
+                        unsigned mark, void *data)
 {
     struct rows *rows = data;
     double lanes = (double)nl_page_layers(page->document) - 1;
@@ -144,7 +145,7 @@ static void add_entries(const struct nl_page *page, const json_t *metered, size_
         rows->n > 0 && !first &&
         strcmp(rows->names[rows->n - 1].label ? rows->names[rows->n - 1].label : "", name) == 0;
 
-    if (value < 1 || layer == 0 || (!same && rows->n == ROWS_MAX))
+    if (value < 1 || layer == 0 || (mark & NL_MARK_INTERRUPTS) || (!same && rows->n == ROWS_MAX))
         return;
     if (!same)
         add_row(rows, strdup(name), NULL);

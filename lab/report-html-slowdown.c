@@ -5,7 +5,9 @@
 #include "dig.h"
 #include "figure.h"
 #include "report-html.h"
+#include "report-notes.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ROWS_MAX 200
@@ -33,11 +35,23 @@ static void median_cell(struct nl_html *html, const json_t *layer)
                  nl_dig_true(layer, "unstable") ? "~" : "");
 }
 
+/* Three digits that count, or what it takes to tell the ends of the interval apart. */
+static int ratio_digits(const json_t *ratio)
+{
+    double value = nl_dig_number(ratio, "ratio", 0);
+    double width = nl_dig_number(ratio, "high", NAN) - nl_dig_number(ratio, "low", NAN);
+    int digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+
+    while (digits < 3 && width > 0 && width * pow(10, digits) < 2)
+        digits++;
+    return digits;
+}
+
 /* "13.6 (13.2 to 14.1)" */
 static void ratio_cell(struct nl_html *html, const json_t *ratio)
 {
     double value = nl_dig_number(ratio, "ratio", 0);
-    int digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    int digits = ratio_digits(ratio);
     const char *mark = nl_dig_true(ratio, "unstable") ? "~" : "";
 
     if (!ratio)
@@ -102,44 +116,6 @@ static void write_table(const struct nl_page *page)
     nl_html_table_end(page->html);
 }
 
-static void write_skipped(const struct nl_page *page)
-{
-    size_t i, k;
-    json_t *layer, *benchmark;
-
-    nl_html_open(page->html, "ul", "note");
-    json_array_foreach(json_object_get(page->document, "layers"), i, layer)
-    {
-        json_array_foreach(json_object_get(layer, "benchmarks"), k, benchmark)
-        {
-            if (!nl_dig(benchmark, "skipped") || i >= NL_PAGE_LAYERS_MAX || k >= ROWS_MAX)
-                continue;
-            nl_html_open(page->html, "li", NULL);
-            nl_html_format(page->html, "not at %s: %s: %s", nl_page_layer_name(page->document, i),
-                           nl_dig_string(benchmark, "name", "?"),
-                           nl_dig_string(benchmark, "skipped", ""));
-            nl_html_close(page->html);
-        }
-    }
-    nl_html_close(page->html);
-}
-
-static bool any_skipped(const json_t *document)
-{
-    size_t i, k;
-    json_t *layer, *benchmark;
-
-    json_array_foreach(json_object_get(document, "layers"), i, layer)
-    {
-        json_array_foreach(json_object_get(layer, "benchmarks"), k, benchmark)
-        {
-            if (nl_dig(benchmark, "skipped"))
-                return true;
-        }
-    }
-    return false;
-}
-
 /* What is measured, in the words of the benchmark itself. */
 static void write_about(const struct nl_page *page)
 {
@@ -168,14 +144,16 @@ static void write_about(const struct nl_page *page)
 
 void nl_page_slowdown(const struct nl_page *page)
 {
+    cleanup_json json_t *unstable = nl_notes_unstable(page->document);
+    cleanup_json json_t *skipped = nl_notes_skipped(page->document, "benchmarks");
+
     nl_html_leaf(page->html, "p", "note",
-                 "Medians of samples; a ratio above 1 is always slower. ~ is unstable: an interval "
-                 "wider than 10 % of the median, or none; or samples that drift, or that are "
-                 "like their neighbours.");
+                 "Medians of samples; a ratio above 1 is always slower. ~ is unstable; why is "
+                 "below the table.");
     nl_page_ratios(page);
     write_table(page);
-    if (any_skipped(page->document))
-        write_skipped(page);
+    nl_page_lines(page, unstable);
+    nl_page_lines(page, skipped);
     write_about(page);
     nl_page_samples(page);
 }

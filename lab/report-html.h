@@ -46,9 +46,10 @@ bool nl_page_has_meter(const json_t *document);
 void nl_page_meter_shares(const struct nl_page *page); /* within it: pictures */
 void nl_page_meter_entries(const struct nl_page *page);
 
-/* What a benchmark of that layer was metered as; FIRST: no other layer of it came before. */
+/* What a benchmark of that layer was metered as; FIRST: no other layer of it came before. MARK: why
+   its count is not that of the operation alone (metered-marks.h), or 0. */
 typedef void nl_page_visit(const struct nl_page *page, const json_t *metered, size_t layer,
-                           bool first, void *data);
+                           bool first, unsigned mark, void *data);
 
 /* For every metered benchmark that has a result, all layers of one together, in the order in which
    they first come. */
@@ -91,6 +92,9 @@ size_t nl_page_layers(const json_t *document);
 
 /* And with the tiny guests that the meter saw its innermost layer run. */
 size_t nl_page_metered_layers(const json_t *document);
+
+/* LINES (array of strings) below a table; nothing where there are none. */
+void nl_page_lines(const struct nl_page *page, const json_t *lines);
 
 /* In a legend (ul of class legend): a square of the colour (enum nl_colour), and what it means. */
 void nl_page_legend_entry(struct nl_html *html, unsigned colour, const char *format, ...)

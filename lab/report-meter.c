@@ -5,6 +5,7 @@
  */
 #include "cleanup.h"
 #include "dig.h"
+#include "metered-marks.h"
 #include "report-text.h"
 #include "report-words.h"
 #include "table.h"
@@ -15,11 +16,11 @@
 /* A table of more layers is wider than any terminal: the inner ones are in the document. */
 #define LAYERS_MAX 4
 
-/* A table, and what of a metered benchmark its rows show. */
-struct kind {
-    struct nl_table *(*heading)(size_t layers);
-    void (*cells)(struct nl_table *table, const json_t *metered, size_t layers);
-    bool (*applies)(const json_t *metered);
+/* A table that is being filled. */
+struct rows {
+    struct nl_table *table; /* NULL: nothing yet */
+    const json_t *marks;
+    size_t layers; /* that are shown */
 };
 
 static void number_cell(struct nl_table *table, const json_t *array, size_t index)
@@ -56,14 +57,31 @@ static struct nl_table *instructions_heading(size_t layers)
     return table;
 }
 
-static void instructions_cells(struct nl_table *table, const json_t *metered, size_t layers)
+static void name_cells(struct nl_table *table, const json_t *document, size_t at,
+                       const json_t *metered)
 {
+    const json_t *layer = json_array_get(json_object_get(document, "layers"), at);
+
+    nl_table_cell(table, "%s", nl_dig_string(metered, "name", "?"));
+    nl_table_cell(table, "%s", nl_dig_string(layer, "name", "?"));
+}
+
+static void instructions_row(const json_t *document, size_t at, const json_t *metered, void *data)
+{
+    struct rows *rows = data;
+    struct nl_table *table;
     double n = nl_dig_number(metered, "operations", 0);
     double calm = nl_dig_number(metered, "undisturbed", 0);
 
+    if (at >= rows->layers)
+        return;
+    if (!rows->table)
+        rows->table = instructions_heading(rows->layers);
+    table = rows->table;
+    name_cells(table, document, at, metered);
     nl_table_cell(table, "%" JSON_INTEGER_FORMAT "%s", nl_dig_integer(metered, "total", 0),
-                  nl_dig_is(metered, "estimate", "mode") ? "" : "~");
-    for (size_t k = 0; k < layers; k++)
+                  nl_metered_mark(rows->marks, at, metered) ? "~" : "");
+    for (size_t k = 0; k < rows->layers; k++)
         number_cell(table, json_object_get(metered, "instructions"), k);
     nl_table_cell(table, "%.0f %%", n > 0 ? 100 * (n - calm) / n : 0);
 }
@@ -85,66 +103,21 @@ static struct nl_table *switches_heading(size_t layers)
     return table;
 }
 
-static void switches_cells(struct nl_table *table, const json_t *metered, size_t layers)
+static void switches_row(const json_t *document, size_t at, const json_t *metered, void *data)
 {
-    for (size_t k = 0; k + 1 < layers; k++)
-        number_cell(table, json_object_get(metered, "vmruns"), k);
-    for (size_t i = 1; i < layers; i++)
+    struct rows *rows = data;
+
+    if (at >= rows->layers || json_array_size(json_object_get(metered, "exits")) == 0 ||
+        (nl_metered_mark(rows->marks, at, metered) & NL_MARK_INTERRUPTS))
+        return;
+    if (!rows->table)
+        rows->table = switches_heading(rows->layers);
+    name_cells(rows->table, document, at, metered);
+    for (size_t k = 0; k + 1 < rows->layers; k++)
+        number_cell(rows->table, json_object_get(metered, "vmruns"), k);
+    for (size_t i = 1; i < rows->layers; i++)
         for (size_t k = 0; k < i; k++)
-            nl_table_cell(table, "%" JSON_INTEGER_FORMAT, nl_exits_reached(metered, i, k));
-}
-
-static bool has_exits(const json_t *metered)
-{
-    return json_array_size(json_object_get(metered, "exits")) > 0;
-}
-
-static const struct kind instructions = {instructions_heading, instructions_cells, is_metered};
-static const struct kind switches = {switches_heading, switches_cells, has_exits};
-
-/* The benchmark NAME at every layer. */
-static void rows_of(struct nl_table *table, const struct kind *kind, const json_t *layers,
-                    const char *name, size_t n)
-{
-    for (size_t l = 0; l < n; l++) {
-        const json_t *layer = json_array_get(layers, l);
-        size_t i;
-        json_t *metered;
-
-        json_array_foreach(json_object_get(layer, "metered"), i, metered)
-        {
-            if (!nl_dig_is(metered, "name", name) || !kind->applies(metered))
-                continue;
-            nl_table_cell(table, "%s", name);
-            nl_table_cell(table, "%s", nl_dig_string(layer, "name", "?"));
-            kind->cells(table, metered, n);
-        }
-    }
-}
-
-/* All layers of a benchmark together, in the order of the first layer that has it; NULL: none. */
-static struct nl_table *fill(const struct kind *kind, const json_t *layers, size_t n)
-{
-    cleanup_json json_t *seen = json_object();
-    struct nl_table *table = NULL;
-    size_t l, i;
-    json_t *layer, *metered;
-
-    json_array_foreach(layers, l, layer)
-    {
-        json_array_foreach(json_object_get(layer, "metered"), i, metered)
-        {
-            const char *name = nl_dig_string(metered, "name", NULL);
-
-            if (l >= n || !name || !kind->applies(metered) || json_object_get(seen, name))
-                continue;
-            json_object_set_new(seen, name, json_true());
-            if (!table)
-                table = kind->heading(n);
-            rows_of(table, kind, layers, name, n);
-        }
-    }
-    return table;
+            nl_table_cell(rows->table, "%" JSON_INTEGER_FORMAT, nl_exits_reached(metered, i, k));
 }
 
 void nl_text_extra_exits(const struct nl_text *to, const json_t *document, const char *key)
@@ -157,24 +130,51 @@ void nl_text_extra_exits(const struct nl_text *to, const json_t *document, const
                 n == 1 ? "CPUID" : "CPUIDs", to->plain);
 }
 
+static void print_instructions(const struct nl_text *to, const json_t *document,
+                               const json_t *marks, size_t layers)
+{
+    struct rows rows = {.marks = marks, .layers = layers};
+    cleanup_json json_t *notes = nl_metered_notes(document, marks);
+
+    nl_each_benchmark(document, "metered", is_metered, instructions_row, &rows);
+    if (!rows.table && json_array_size(notes) == 0)
+        return;
+    nl_text_section(to, "Meter", "instructions of one operation, by layer; ~ see below");
+    nl_text_extra_exits(to, document, "meter");
+    if (rows.table)
+        nl_table_print(rows.table, to->out, to->dim, to->plain);
+    if (nl_metered_layers(document) > layers)
+        fprintf(to->out, "  layers from L%zu on are in the document, and in the sum\n", layers);
+    nl_text_lines(to, notes);
+}
+
+static void print_switches(const struct nl_text *to, const json_t *document, const json_t *marks,
+                           size_t layers)
+{
+    struct rows rows = {.marks = marks, .layers = layers};
+    cleanup_free char *left_out = nl_metered_left_out(document, marks);
+
+    nl_each_benchmark(document, "metered", is_metered, switches_row, &rows);
+    if (!rows.table && !left_out)
+        return;
+    nl_text_section(to, "Exit multiplication",
+                    "of one operation; L2>L1: exits of L2 that L1 had to handle");
+    if (rows.table)
+        nl_table_print(rows.table, to->out, to->dim, to->plain);
+    if (!left_out)
+        return;
+    fprintf(to->out, "  %sleft out, as exits by interrupts are among theirs:%s ", to->dim,
+            to->plain);
+    nl_text_wrap(to, left_out, 53, 4);
+}
+
 void nl_text_meter(const struct nl_text *to, const json_t *document)
 {
-    const json_t *layers = json_object_get(document, "layers");
     size_t all = nl_metered_layers(document);
     size_t n = all > LAYERS_MAX ? LAYERS_MAX : all;
-    struct nl_table *table = fill(&instructions, layers, n);
+    cleanup_json json_t *marks = nl_metered_marks(document);
 
-    if (table) {
-        nl_text_section(to, "Meter", "instructions of one operation, by layer; ~ does not repeat");
-        nl_text_extra_exits(to, document, "meter");
-        nl_table_print(table, to->out, to->dim, to->plain);
-        if (all > n)
-            fprintf(to->out, "  layers from L%zu on are in the document, and in the sum\n", n);
-    }
-    table = n > 1 ? fill(&switches, layers, n) : NULL;
-    if (table) {
-        nl_text_section(to, "Exit multiplication",
-                        "of one operation; L2>L1: exits of L2 that L1 had to handle");
-        nl_table_print(table, to->out, to->dim, to->plain);
-    }
+    print_instructions(to, document, marks, n);
+    if (n > 1)
+        print_switches(to, document, marks, n);
 }

@@ -56,7 +56,7 @@ static char *words_of(const json_t *count, double operations, double *total)
         comma = ", ";
     }
     if (rest >= WORTH_TELLING)
-        fprintf(out, "%s%s %.2f", comma, *comma ? "others" : "rare ones", rest);
+        fprintf(out, "%sothers %.2f", comma, rest);
     fclose(out);
     return text;
 }

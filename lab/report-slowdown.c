@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "dig.h"
 #include "figure.h"
+#include "report-notes.h"
 #include "report-text.h"
 #include "table.h"
 
@@ -13,6 +14,10 @@
 
 /* A table of more layers is wider than any terminal: the inner ones are in the document. */
 #define LAYERS_MAX 4
+
+/* Part of a ratio that an end of its interval may be away, for one figure to stand for both ends.
+ */
+#define NARROW 0.05
 
 static const json_t *of_layer(const json_t *entry, const char *layer)
 {
@@ -37,23 +42,40 @@ static void median_cell(struct nl_table *table, const json_t *layer)
                   nl_dig_true(layer, "unstable") ? "~" : "");
 }
 
-/* "13.6 ±0.4%": the farther end of the interval; both are in the document. */
+/* VALUE with three digits of a number as great as LIKE: "136k" keeps the table narrow. */
+static struct nl_figure times(double value, double like)
+{
+    bool thousands = like >= 1e4 && like < 1e7;
+    double unit = thousands ? 1000 : 1;
+    int digits = like >= 100 * unit ? 0 : like >= 10 * unit ? 1 : 2;
+    struct nl_figure figure = nl_figure_fixed(value / unit, digits);
+    size_t n = strlen(figure.text);
+
+    if (thousands && n + 1 < sizeof(figure.text))
+        memcpy(figure.text + n, "k", 2);
+    return figure;
+}
+
+/* "13.6 ±0.4%" by the farther end of a narrow interval, "13.6 11.2-19.1" else: a wide one has its
+   ends at different distances. */
 static void ratio_cell(struct nl_table *table, const json_t *layer, const char *key)
 {
     const json_t *ratio = nl_dig(layer, key);
     double value = nl_dig_number(ratio, "ratio", 0);
-    double away = fmax(nl_dig_number(ratio, "high", value) - value,
-                       value - nl_dig_number(ratio, "low", value));
-    int digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    double low = nl_dig_number(ratio, "low", value), high = nl_dig_number(ratio, "high", value);
+    double away = fmax(high - value, value - low);
     const char *mark = nl_dig_true(ratio, "unstable") ? "~" : "";
 
     if (!ratio)
         nl_table_cell(table, "%s", "");
-    else if (value > 0 && nl_dig(ratio, "low") && nl_dig(ratio, "high"))
-        nl_table_cell(table, "%s%s ±%s%%", nl_figure_fixed(value, digits).text, mark,
-                      nl_figure_fixed(100 * (away / value), away < 0.1 * value ? 1 : 0).text);
+    else if (!nl_dig(ratio, "low") || !nl_dig(ratio, "high"))
+        nl_table_cell(table, "%s%s", times(value, value).text, mark);
+    else if (away <= NARROW * value)
+        nl_table_cell(table, "%s%s ±%s%%", times(value, value).text, mark,
+                      nl_figure_fixed(100 * (away / value), 1).text);
     else
-        nl_table_cell(table, "%s%s", nl_figure_fixed(value, digits).text, mark);
+        nl_table_cell(table, "%s%s %s-%s", times(value, value).text, mark, times(low, value).text,
+                      times(high, value).text);
 }
 
 /* Columns: name, unit, and for each layer its median, its ratio to the layer below, and for the
@@ -100,61 +122,13 @@ static void row(struct nl_table *table, const json_t *entry, const json_t *layer
     }
 }
 
-static void print_skipped(const struct nl_text *to, const json_t *document)
-{
-    size_t i, k;
-    json_t *layer, *benchmark;
-
-    json_array_foreach(json_object_get(document, "layers"), i, layer)
-    {
-        json_array_foreach(json_object_get(layer, "benchmarks"), k, benchmark)
-        {
-            char *text = NULL;
-
-            if (!nl_dig(benchmark, "skipped") ||
-                asprintf(&text, "%s: %s", nl_dig_string(benchmark, "name", "?"),
-                         nl_dig_string(benchmark, "skipped", "")) < 0)
-                continue;
-            fprintf(to->out, "  %snot at L%zu:%s ", to->dim, i, to->plain);
-            nl_text_wrap(to, text, 14, 4);
-            free(text);
-        }
-    }
-}
-
-/* What the table does not show: why a series is unstable, other than by a wide interval. */
-static void print_unstable(const struct nl_text *to, const char *benchmark, const json_t *layer)
-{
-    const json_t *why = json_object_get(layer, "why_unstable");
-    size_t i;
-    json_t *reason;
-
-    json_array_foreach(why, i, reason)
-    {
-        const char *name = json_is_string(reason) ? json_string_value(reason) : "";
-        cleanup_free char *text = NULL;
-        int rc = 0;
-
-        if (strcmp(name, "drifts") == 0)
-            rc = asprintf(&text, "%s at %s drifts by %s %% from first to last sample", benchmark,
-                          nl_dig_string(layer, "layer", "?"),
-                          nl_figure_change(100 * nl_dig_number(layer, "drift", 0), 0).text);
-        else if (strcmp(name, "autocorrelated") == 0)
-            rc = asprintf(&text, "%s at %s: neighbours are alike (r = %s)", benchmark,
-                          nl_dig_string(layer, "layer", "?"),
-                          nl_figure_fixed(nl_dig_number(layer, "lag1", 0), 2).text);
-        if (rc <= 0)
-            continue;
-        fprintf(to->out, "  %sunstable:%s ", to->dim, to->plain);
-        nl_text_wrap(to, text, 12, 4);
-    }
-}
-
 void nl_text_slowdown(const struct nl_text *to, const json_t *document)
 {
     const json_t *layers = json_object_get(document, "layers");
     const json_t *entries = json_object_get(document, "slowdown");
     size_t n = json_array_size(layers);
+    cleanup_json json_t *unstable = nl_notes_unstable(document);
+    cleanup_json json_t *skipped = nl_notes_skipped(document, "benchmarks");
     struct nl_table *table;
     size_t i;
     json_t *entry;
@@ -162,18 +136,11 @@ void nl_text_slowdown(const struct nl_text *to, const json_t *document)
     if (json_array_size(entries) == 0)
         return;
     n = n > LAYERS_MAX ? LAYERS_MAX : n;
-    nl_text_section(to, "Slowdown", "medians; x: times slower, \u00b1 95 % interval; ~ unstable");
+    nl_text_section(to, "Slowdown", "medians; x: times slower, with 95 % interval; ~ unstable");
     nl_text_extra_exits(to, document, "benchmarks");
     table = heading(layers, n);
     json_array_foreach(entries, i, entry) row(table, entry, layers, n);
     nl_table_print(table, to->out, to->dim, to->plain);
-    json_array_foreach(entries, i, entry)
-    {
-        size_t k;
-        json_t *layer;
-
-        json_array_foreach(json_object_get(entry, "layers"), k, layer)
-            print_unstable(to, nl_dig_string(entry, "benchmark", "?"), layer);
-    }
-    print_skipped(to, document);
+    nl_text_lines(to, unstable);
+    nl_text_lines(to, skipped);
 }

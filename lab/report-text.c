@@ -57,6 +57,18 @@ void nl_text_wrap(const struct nl_text *to, const char *text, int used, int inde
     fputc('\n', to->out);
 }
 
+void nl_text_lines(const struct nl_text *to, const json_t *lines)
+{
+    size_t i;
+    json_t *line;
+
+    json_array_foreach(lines, i, line)
+    {
+        fputs("  ", to->out);
+        nl_text_wrap(to, json_is_string(line) ? json_string_value(line) : "", 2, 4);
+    }
+}
+
 void nl_text_section(const struct nl_text *to, const char *title, const char *note)
 {
     cleanup_free char *clean = nl_printable(title, 0);

@@ -25,6 +25,9 @@ struct nl_text {
    starts where the caller has already printed USED columns. Ends with a newline. */
 void nl_text_wrap(const struct nl_text *to, const char *text, int used, int indent);
 
+/* LINES (array of strings) below a table. */
+void nl_text_lines(const struct nl_text *to, const json_t *lines);
+
 /* A blank line and a section's title; NOTE (may be NULL) follows it. */
 void nl_text_section(const struct nl_text *to, const char *title, const char *note);
 

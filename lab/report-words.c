@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -198,53 +199,48 @@ size_t nl_metered_layers(const json_t *document)
     return most;
 }
 
-/* Which entries of layers are walked through. */
-struct entries {
-    const json_t *document;
-    const char *list;
-    bool (*count)(const json_t *benchmark);
-};
-
-/* The entry NAME at every layer that has it. */
-static void each_of_name(const struct entries *entries, const char *name, nl_benchmark_visit *visit,
-                         void *data)
+/* Of all layers: name of an entry -> index of a layer -> the first entry that is called so there.
+ */
+static json_t *entries_by_name(const json_t *document, const char *list,
+                               bool (*count)(const json_t *benchmark))
 {
-    const json_t *layers = json_object_get(entries->document, "layers");
+    json_t *names = json_object();
     size_t l, i;
     json_t *layer, *entry;
 
-    json_array_foreach(layers, l, layer)
+    json_array_foreach(json_object_get(document, "layers"), l, layer)
     {
-        json_array_foreach(json_object_get(layer, entries->list), i, entry)
+        json_array_foreach(json_object_get(layer, list), i, entry)
         {
-            if (!nl_dig_is(entry, "name", name) || (entries->count && !entries->count(entry)))
+            const char *name = nl_dig_string(entry, "name", NULL);
+            json_t *layers = name ? json_object_get(names, name) : NULL;
+            char index[24];
+
+            if (!name || (count && !count(entry)))
                 continue;
-            visit(entries->document, l, entry, data);
-            break;
+            if (!layers)
+                json_object_set_new(names, name, layers = json_object());
+            snprintf(index, sizeof(index), "%zu", l);
+            if (!json_object_get(layers, index))
+                json_object_set(layers, index, entry);
         }
     }
+    return names;
 }
 
 void nl_each_benchmark(const json_t *document, const char *list,
                        bool (*count)(const json_t *benchmark), nl_benchmark_visit *visit,
                        void *data)
 {
-    const struct entries entries = {document, list, count};
-    const json_t *layers = json_object_get(document, "layers");
-    cleanup_json json_t *seen = json_object();
-    size_t l, i;
-    json_t *layer, *entry;
+    cleanup_json json_t *names = entries_by_name(document, list, count);
+    const char *name, *index;
+    json_t *layers, *entry;
 
-    json_array_foreach(layers, l, layer)
+    json_object_foreach(names, name, layers)
     {
-        json_array_foreach(json_object_get(layer, list), i, entry)
+        json_object_foreach(layers, index, entry)
         {
-            const char *name = nl_dig_string(entry, "name", NULL);
-
-            if (!name || (count && !count(entry)) || json_object_get(seen, name))
-                continue;
-            json_object_set_new(seen, name, json_true());
-            each_of_name(&entries, name, visit, data);
+            visit(document, strtoul(index, NULL, 10), entry, data);
         }
     }
 }

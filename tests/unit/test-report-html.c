@@ -354,8 +354,8 @@ static void test_meter(void **state)
     /* L0 entered guests 8 times: on an axis from 0.8 to 10 between 118 and 326 pixels. */
     assert_count(xml, METER "//s:circle", 1);
     assert_int_equal(number(xml, METER "//s:circle[@class = 'colour-5']/@cx"), 307);
-    /* L2->L1 is the third of L1->L0, L2->L0, L2->L1, after name and layer. */
-    assert_count(xml, "//h:section[@id = 'meter']/h:section[2]//h:tr[h:td[4] = '3']", 2);
+    /* L2->L1 is the third of L1->L0, L2->L0, L2->L1, after name, layer and two VMRUNs. */
+    assert_count(xml, "//h:section[@id = 'meter']/h:section[2]//h:tr[h:td[6] = '3']", 2);
     xmlFreeDoc(xml);
 }
 
