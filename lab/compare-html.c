@@ -307,7 +307,7 @@ static void metered_row(struct nl_html *html, const json_t *row, size_t depth)
     nl_html_cell(html, "number", "%s", nl_figure_fixed(nl_dig_number(row, "new.total", 0), 0).text);
     nl_html_cell(html, "number", "%s%s",
                  nl_figure_change(nl_dig_number(row, "difference", 0), 0).text,
-                 nl_dig_true(row, "exact") ? "" : "~");
+                 nl_dig_true(row, "exact") ? "" : "*");
     if (nl_dig(row, "ratio"))
         nl_html_cell(html, "number", "%s %%",
                      nl_figure_change(100 * (nl_dig_number(row, "ratio", 1) - 1), 2).text);
@@ -349,7 +349,8 @@ static void write_metered(const struct nl_page *page)
         headings[7 + i] = texts[i];
     nl_html_leaf(page->html, "p", "note",
                  "Instructions of one operation, and whose instructions and VMRUNs make the "
-                 "difference. ~ does not repeat exactly.");
+                 "difference. * is where not all operations agree, so that another may be typical "
+                 "the next time.");
     nl_html_table(page->html, "Counted instructions", headings);
     json_array_foreach(rows, i, row)
     {

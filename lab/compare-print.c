@@ -172,7 +172,7 @@ static void percent_cell(struct nl_table *table, const json_t *row)
 
 static void metered_row(struct nl_table *table, const json_t *row, size_t depth)
 {
-    const char *mark = nl_dig_true(row, "exact") ? "" : "~";
+    const char *mark = nl_dig_true(row, "exact") ? "" : "*";
 
     nl_table_cell(table, "%s", nl_dig_string(row, "benchmark", "?"));
     nl_table_cell(table, "%s", nl_dig_string(row, "layer", "?"));
@@ -207,7 +207,7 @@ static void print_metered(const struct nl_text *to, const json_t *comparison)
     table = nl_table_new(align);
     nl_text_section(to, "Counted",
                     "instructions of one operation; whose instructions and VMRUNs make the "
-                    "difference; ~ does not repeat");
+                    "difference; * not all operations agree");
     for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         nl_table_cell(table, "%s", heads[i]);
     for (size_t k = 0; k < depth; k++)

@@ -361,6 +361,30 @@ static void test_metered(void **state)
     }
 }
 
+/* A tilde is what reports mark other things with: what does not agree has a sign of its own, which
+   is explained. */
+static void test_mark_of_what_does_not_agree(void **state)
+{
+    for (int agreeing = 60; agreeing <= 100; agreeing += 40) {
+        json_t *a = document("a"), *b = document("b");
+        cleanup_json json_t *comparison = NULL;
+        cleanup_free char *text = NULL, *page = NULL;
+
+        add_metered(a, 1, 3201, 19, 100, 3220, 3220);
+        add_metered(b, 1, 3301, 19, agreeing, 3300, 3400);
+        comparison = compare(a, b, &plain);
+        text = text_of(comparison);
+        page = nl_compare_html(comparison);
+        assert_non_null(strstr(text, "* not all operations agree"));
+        assert_non_null(strstr(page, "* is where not all operations agree"));
+        assert_null(strchr(text, '~'));
+        assert_null(strchr(page, '~'));
+        assert_int_equal(strstr(text, "+100* ") != NULL, agreeing < 100);
+        assert_int_equal(strstr(page, ">+100*<") != NULL, agreeing < 100);
+    }
+    (void)state;
+}
+
 /* What is not known to cost the same after every boot only differs, unless several runs on both
    sides say so; what is known to within a hundredth may differ by as much. */
 static void test_metered_that_may_not_repeat(void **state)
@@ -847,6 +871,7 @@ int main(void)
         cmocka_unit_test(test_directions),
         cmocka_unit_test(test_dependent_samples),
         cmocka_unit_test(test_metered),
+        cmocka_unit_test(test_mark_of_what_does_not_agree),
         cmocka_unit_test(test_metered_that_may_not_repeat),
         cmocka_unit_test(test_metered_sets),
         cmocka_unit_test(test_not_comparable),
