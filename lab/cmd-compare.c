@@ -4,6 +4,7 @@
 #include "args-number.h"
 #include "cmd.h"
 #include "compare.h"
+#include "compare-words.h"
 #include "outputs.h"
 #include "report.h"
 #include "save.h"
@@ -17,7 +18,7 @@ static const struct argp_option option_table[] = {
     {"with", KEY_WITH, NULL, 0, "What follows is new; what came before is the base", 0},
     {"fail-above", KEY_ABOVE, "PERCENT", 0,
      "Exit with 1 if anything got worse by more than this, with confidence, or a new run failed as "
-     "none of the base did",
+     "no run of the base did",
      0},
     {"alpha", KEY_ALPHA, "P", 0,
      "Chance that anything in the table is called changed for nothing (default: 0.05)", 0},
@@ -98,7 +99,8 @@ static const struct argp argp = {
         "Say what changed between two runs, or two sets of runs, by benchmark and layer. Each is a "
         "document, or a folder with documents of several runs.\v"
         "Exit status: 0; with --fail-above 1 if something got worse by more than that with "
-        "confidence, or a new run failed as none of the base did; 2 if a document cannot be read, "
+        "confidence, or a new run failed as no run of the base did; 2 if a document cannot be "
+        "read, "
         "the runs are not comparable, or --fail-above has nothing to judge; 3 if an output cannot "
         "be written.",
 };
@@ -124,6 +126,7 @@ static int compare(const struct options *options, struct nl_error **err)
     cleanup_document_set struct nl_document_set base = {0};
     cleanup_document_set struct nl_document_set new = {0};
     cleanup_json json_t *comparison = NULL;
+    cleanup_free char *reasons = NULL;
     const char *csv = options->outputs[CSV].file;
     const char *html = options->outputs[HTML].file;
     size_t n_base = options->n_base;
@@ -142,10 +145,10 @@ static int compare(const struct options *options, struct nl_error **err)
         nl_compare_text(comparison, stdout, nl_report_wants_colour(stdout));
     }
     status = nl_compare_status(comparison);
-    return status == NL_EXIT_REQUEST
-               ? nl_fail(err, status,
-                         "nothing was measured in common that --fail-above could judge")
-               : status;
+    if (status != NL_EXIT_REQUEST)
+        return status;
+    reasons = nl_compare_reasons(comparison);
+    return nl_fail(err, status, "--fail-above could not judge: %s", reasons ? reasons : "?");
 }
 
 int nl_cmd_compare(int argc, char **argv)

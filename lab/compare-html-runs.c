@@ -4,40 +4,19 @@
  */
 #include "compare-html.h"
 #include "compare-runs.h"
+#include "compare-words.h"
 #include "compare.h"
 #include "dig.h"
 
 #define RUNS_MAX 100
 
-static void write_counts(const struct nl_page *page)
+/* TEXT as a paragraph; consumed. */
+static void write_sentence(struct nl_html *html, char *text)
 {
-    const json_t *sum = nl_dig(page->document, "sum");
-
-    if (nl_compare_has_rows(page->document))
-        nl_html_format(page->html,
-                       "%d worse, %d better, %d differ, %d unchanged as far as can be told, %d not "
-                       "judged.",
-                       (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0),
-                       (int)nl_dig_integer(sum, "differs", 0),
-                       (int)nl_dig_integer(sum, "unchanged", 0),
-                       (int)nl_dig_integer(sum, "not judged", 0));
-    else
-        nl_html_text(page->html, "The runs measured nothing in common.");
-}
-
-static void write_reasons(const struct nl_page *page, int status)
-{
-    double above = nl_dig_number(page->document, "fail_above", 0);
-    int failed = (int)nl_dig_integer(page->document, "sum.failed", 0);
-    int failures = (int)nl_dig_integer(page->document, "sum.new_failures", 0);
-
-    if (failures > 0)
-        nl_html_format(page->html, "%d new %s failed as none of the base did. ", failures,
-                       failures == 1 ? "run" : "runs");
-    if (failed > 0)
-        nl_html_format(page->html, "%d got worse by more than %g %%.", failed, above);
-    if (status == NL_EXIT_PASSED)
-        nl_html_format(page->html, "Nothing is known to have got worse by more than %g %%.", above);
+    nl_html_open(html, "p", NULL);
+    nl_html_text(html, text ? text : "?");
+    nl_html_close(html);
+    free(text);
 }
 
 /* "clean-261130-92a3", or "5 runs" */
@@ -66,14 +45,9 @@ void nl_compare_html_head(const struct nl_page *page)
         nl_html_leaf(html, "strong", NULL, failed ? "FAILED" : passed ? "PASSED" : "NOT JUDGED");
     nl_html_text(html, judged ? " Comparison" : "Comparison");
     nl_html_close(html);
-    nl_html_open(html, "p", NULL);
-    write_counts(page);
-    nl_html_close(html);
-    if (judged) {
-        nl_html_open(html, "p", NULL);
-        write_reasons(page, status);
-        nl_html_close(html);
-    }
+    write_sentence(html, nl_compare_counts(page->document));
+    if (judged)
+        write_sentence(html, nl_compare_reasons(page->document));
     nl_html_open(html, "p", "note");
     write_side_name(page, "Base: ", "base");
     write_side_name(page, "; new: ", "new");
@@ -128,9 +102,8 @@ static void write_failed_side(const struct nl_page *page, const char *key)
         nl_html_open(html, "tr", n == 1 ? "first" : NULL);
         nl_html_row_heading(html, key);
         nl_html_cell(html, NULL, "%s", nl_dig_string(run, "id", "?"));
-        nl_html_cell(html, nl_dig_true(run, "new_failure") ? "fail" : NULL, "%s%s",
-                     title ? title : "?",
-                     nl_dig_true(run, "new_failure") ? ", as none of the base" : "");
+        nl_html_cell(html, nl_dig_true(run, "new_failure") ? "fail" : NULL, "%s",
+                     title ? title : "?");
         nl_html_cell(html, NULL, "%s", nl_compare_run_message(run));
         nl_html_close(html);
     }

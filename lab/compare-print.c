@@ -3,6 +3,7 @@
  */
 #include "compare.h"
 #include "compare-runs.h"
+#include "compare-words.h"
 #include "dig.h"
 #include "figure.h"
 #include "report-text.h"
@@ -49,8 +50,7 @@ static void print_failures(const struct nl_text *to, const json_t *comparison, c
         if (!nl_compare_run_failed(run) || n++ >= FAILURES_MAX)
             continue;
         title = nl_compare_run_title(run);
-        if (asprintf(&text, "%s %s%s", nl_dig_string(run, "id", "?"), title ? title : "?",
-                     nl_dig_true(run, "new_failure") ? ", as none of the base" : "") < 0)
+        if (asprintf(&text, "%s %s", nl_dig_string(run, "id", "?"), title ? title : "?") < 0)
             continue;
         fprintf(to->out, "  %-6s", key);
         nl_text_wrap(to, text, 8, 8);
@@ -299,48 +299,26 @@ static void print_limits(const struct nl_text *to, const json_t *comparison)
 
 static void print_verdict(const struct nl_text *to, const json_t *comparison)
 {
-    double above = nl_dig_number(comparison, "fail_above", 0);
-    int failed = (int)nl_dig_integer(comparison, "sum.failed", 0);
-    int failures = (int)nl_dig_integer(comparison, "sum.new_failures", 0);
     int status = nl_compare_status(comparison);
+    bool failed = status == NL_EXIT_CHECK_FAILED, passed = status == NL_EXIT_PASSED;
+    const char *word = failed ? "FAILED" : passed ? "PASSED" : "NOT JUDGED";
+    cleanup_free char *reasons = nl_compare_reasons(comparison);
 
-    if (status == NL_EXIT_CHECK_FAILED)
-        fprintf(to->out, "%sFAILED%s  ", to->red, to->plain);
-    if (failures > 0)
-        fprintf(to->out, "%d new %s failed as none of the base did%s", failures,
-                failures == 1 ? "run" : "runs", failed > 0 ? "; " : "\n");
-    if (failed > 0)
-        fprintf(to->out, "%d got worse by more than %g %%\n", failed, above);
-    if (status == NL_EXIT_PASSED)
-        fprintf(to->out, "%sPASSED%s  nothing is known to have got worse by more than %g %%%s\n",
-                to->green, to->plain, above,
-                nl_dig_integer(comparison, "sum.differs", 0) > 0
-                    ? "; what differs is not known to be worse or better"
-                    : "");
-    else if (status == NL_EXIT_REQUEST)
-        fprintf(to->out,
-                "%sNOT JUDGED%s  there is nothing that could be worse by more than %g %%\n",
-                to->yellow, to->plain, above);
-}
-
-static void print_counts(const struct nl_text *to, const json_t *sum)
-{
-    int differs = (int)nl_dig_integer(sum, "differs", 0);
-
-    fprintf(to->out,
-            "\n%s%d worse, %d better%s, %d differ, %d unchanged as far as can be told, %d not "
-            "judged\n",
-            to->bold, (int)nl_dig_integer(sum, "worse", 0), (int)nl_dig_integer(sum, "better", 0),
-            to->plain, differs, (int)nl_dig_integer(sum, "unchanged", 0),
-            (int)nl_dig_integer(sum, "not judged", 0));
+    fprintf(to->out, "%s%s%s  ",
+            failed   ? to->red
+            : passed ? to->green
+                     : to->yellow,
+            word, to->plain);
+    nl_text_wrap(to, reasons ? reasons : "", (int)strlen(word) + 2, 2);
 }
 
 static void print_sum(const struct nl_text *to, const json_t *comparison)
 {
-    if (nl_compare_has_rows(comparison))
-        print_counts(to, json_object_get(comparison, "sum"));
-    else
-        fprintf(to->out, "\n%sThe runs measured nothing in common.%s\n", to->bold, to->plain);
+    cleanup_free char *counts = nl_compare_counts(comparison);
+
+    fprintf(to->out, "\n%s", to->bold);
+    nl_text_wrap(to, counts ? counts : "", 0, 2);
+    fputs(to->plain, to->out);
     print_limits(to, comparison);
     print_unrepeated(to, comparison);
     if (nl_dig(comparison, "fail_above"))

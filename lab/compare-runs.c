@@ -2,7 +2,6 @@
  * compare-runs.c - the runs that are compared: see compare-runs.h.
  */
 #include "compare-runs.h"
-#include "diagnosis.h"
 #include "dig.h"
 #include "document.h"
 
@@ -48,9 +47,11 @@ static bool failed_alike(const json_t *document, const json_t *base)
     return true;
 }
 
+/* Who was stopped did not fail. */
 static bool failed_anew(const json_t *document, const struct nl_document_set *base)
 {
-    if (nl_dig_is(document, "verdict.status", "passed"))
+    if (nl_dig_is(document, "verdict.status", "passed") ||
+        nl_dig_is(document, "verdict.status", "interrupted"))
         return false;
     for (size_t i = 0; i < base->n; i++)
         if (failed_alike(document, base->documents[i]))
@@ -117,35 +118,4 @@ size_t nl_compare_runs_failed(const json_t *comparison)
         json_array_foreach(json_object_get(comparison, sides[k]), i, run) n +=
             nl_compare_run_failed(run);
     return n;
-}
-
-char *nl_compare_run_title(const json_t *run)
-{
-    const json_t *diagnosis = nl_dig(run, "diagnosis");
-    cleanup_free char *cause = nl_dig(diagnosis, "name") ? nl_diagnosis_title(diagnosis) : NULL;
-    const char *phase = nl_dig_string(run, "failure.phase", NULL);
-    const char *layer = nl_dig_string(run, "failure.layer", NULL);
-    const char *status = nl_dig_string(run, "status", "not judged");
-    char *title = NULL;
-
-    if (strcmp(status, "passed") == 0)
-        status = "passed, failing as expected";
-    if (asprintf(&title, "%s%s%s%s%s%s%s", status, phase ? " in phase " : "", phase ? phase : "",
-                 layer ? " of " : "", layer ? layer : "", cause ? ": " : "",
-                 cause ? cause : "") < 0)
-        return NULL;
-    return title;
-}
-
-const char *nl_compare_run_message(const json_t *run)
-{
-    static const char *const paths[] = {"diagnosis.summary", "failure.message", "summary"};
-
-    for (size_t i = 0; i < N_OF(paths); i++) {
-        const char *text = nl_dig_string(run, paths[i], "");
-
-        if (*text)
-            return text;
-    }
-    return "";
 }

@@ -20,11 +20,4 @@ bool nl_compare_run_failed(const json_t *run);
 /* How many those are in COMPARISON, on both sides. */
 size_t nl_compare_runs_failed(const json_t *comparison);
 
-/* "failed in phase kernel of L2: kernel-panic at L2"; the caller's, NULL when out of memory. */
-char *nl_compare_run_title(const json_t *run);
-
-/* What a user should read of it first, borrowed: the diagnosis, else the message of the failure,
-   else the verdict; "" where there is none. */
-const char *nl_compare_run_message(const json_t *run);
-
 #endif

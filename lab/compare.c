@@ -215,6 +215,7 @@ static json_t *sum_up(const json_t *times, const json_t *metered, const json_t *
     static const char *const verdicts[] = {"worse", "better", "differs", "unchanged", "not judged"};
     json_t *sum = json_object();
     cleanup_json json_t *yes = json_true();
+    cleanup_json json_t *interrupted = json_string("interrupted");
     json_int_t failed;
 
     for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
@@ -228,6 +229,8 @@ static json_t *sum_up(const json_t *times, const json_t *metered, const json_t *
     json_object_set_new(sum, "failed", json_integer(failed));
     json_object_set_new(sum, "new_failures",
                         json_integer((json_int_t)count(runs, "new_failure", yes)));
+    json_object_set_new(sum, "interrupted",
+                        json_integer((json_int_t)count(runs, "status", interrupted)));
     return sum;
 }
 
@@ -296,5 +299,7 @@ int nl_compare_status(const json_t *comparison)
     if (nl_dig_integer(comparison, "sum.failed", 0) > 0 ||
         nl_dig_integer(comparison, "sum.new_failures", 0) > 0)
         return NL_EXIT_CHECK_FAILED;
-    return nl_compare_has_rows(comparison) ? NL_EXIT_PASSED : NL_EXIT_REQUEST;
+    return nl_compare_has_rows(comparison) && nl_dig_integer(comparison, "sum.interrupted", 0) == 0
+               ? NL_EXIT_PASSED
+               : NL_EXIT_REQUEST;
 }

@@ -92,10 +92,11 @@ static void test_good_and_failed(void **state)
     assert_true(differs(comparison, "L2", "image digest"));
     /* L2 did not get so far as to say it. */
     assert_false(differs(comparison, "L2", "kernel"));
-    assert_non_null(strstr(text, "bad failed in phase boot of L2: kernel-panic at L2, as none of"));
+    assert_non_null(
+        strstr(text, "bad failed in phase boot of L2: kernel-panic at L2, as no run of"));
     assert_non_null(strstr(text, "the kernel of L2 panicked: Attempted to kill init!"));
-    assert_non_null(strstr(text, "measured nothing in common"));
-    assert_non_null(strstr(text, "FAILED  1 new run failed as none of the base did"));
+    assert_non_null(strstr(text, "Base and new measured nothing in common."));
+    assert_non_null(strstr(text, "FAILED  1 new run failed, as no run of the base did"));
     assert_non_null(strstr(page, "failed in phase boot of L2: kernel-panic at L2"));
     assert_non_null(strstr(page, "<strong>FAILED</strong>"));
 }
@@ -165,8 +166,10 @@ static void test_expected(void **state)
     comparison = compare(load(GOOD, "good"), faulty, &strict);
     text = text_of(comparison);
     assert_int_equal(nl_dig_integer(comparison, "sum.new_failures", -1), 0);
-    assert_non_null(strstr(text, "passed, failing as expected in phase boot of L2: kernel-panic"));
-    assert_non_null(strstr(text, "NOT JUDGED"));
+    assert_non_null(strstr(text, "faulty passed: it failed in phase boot of L2, as its scenario "
+                                 "expects: kernel-panic"));
+    assert_non_null(strstr(text, "\nBase and new measured nothing in common.\n"));
+    assert_non_null(strstr(text, "NOT JUDGED  without a measurement of both sides nothing tells"));
 }
 
 static void set_fault(json_t *document, const char *layer, const char *fault)
@@ -204,6 +207,29 @@ static void test_faults_are_named(void **state)
         if (!strstr(text, known[i].said) || strstr(text, known[i].not_said))
             fail_msg("%zu:\n%s", i, text);
     }
+}
+
+/* Who was stopped has not failed, and nothing else says that it is as good as the base. */
+static void test_interrupted(void **state)
+{
+    cleanup_json json_t *comparison = NULL;
+    cleanup_free char *text = NULL, *page = NULL;
+    json_t *stopped = load(GOOD, "stopped");
+
+    (void)state;
+    set_verdict(stopped, "interrupted");
+    comparison = compare(load(GOOD, "good"), stopped, &strict);
+    text = text_of(comparison);
+    page = nl_compare_html(comparison);
+    assert_int_equal(nl_dig_integer(comparison, "sum.new_failures", -1), 0);
+    assert_int_equal(nl_dig_integer(comparison, "sum.interrupted", -1), 1);
+    assert_int_equal(nl_compare_status(comparison), NL_EXIT_REQUEST);
+    assert_non_null(strstr(text, "  new   stopped was interrupted\n"));
+    assert_non_null(strstr(text, "NOT JUDGED  1 new run was interrupted: leave it out, or run it "
+                                 "again\n"));
+    assert_null(strstr(text, "failed"));
+    assert_non_null(strstr(page, ">was interrupted<"));
+    assert_non_null(strstr(page, "NOT JUDGED"));
 }
 
 /* What is known of a run that failed must be comparable all the same. */
@@ -260,8 +286,11 @@ static void test_command(void **state)
         {{GOOD, PANIC}, 0, "Failures"},
         {{GOOD, PANIC, "--json"}, 0, "\"new_failures\": 1"},
         {{GOOD, PANIC, "--fail-above", "5"}, 1, "FAILED  1 new run failed"},
-        {{GOOD, PANIC, "--fail-above=5", "--html", "-"}, 1, "as none of the base"},
-        {{PANIC, GOOD, "--fail-above", "5"}, 2, "nothing was measured in common"},
+        {{GOOD, PANIC, "--fail-above=5", "--html", "-"}, 1, "as no run of the base did"},
+        {{PANIC, GOOD, "--fail-above", "5"}, 2, "NOT JUDGED  without a measurement"},
+        {{PANIC, GOOD, "--fail-above", "5"},
+         2,
+         "nestlab: --fail-above could not judge: without a measurement"},
         {{PANIC, GOOD}, 0, "Failures"},
     };
     char text[65536];
@@ -278,10 +307,15 @@ static void test_command(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_and_failed),  cmocka_unit_test(test_path_that_is_no_utf8),
-        cmocka_unit_test(test_who_fails),        cmocka_unit_test(test_expected),
-        cmocka_unit_test(test_faults_are_named), cmocka_unit_test(test_other_l0),
-        cmocka_unit_test(test_reference),        IN_FOLDER(test_command),
+        cmocka_unit_test(test_good_and_failed),
+        cmocka_unit_test(test_path_that_is_no_utf8),
+        cmocka_unit_test(test_who_fails),
+        cmocka_unit_test(test_expected),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_faults_are_named),
+        cmocka_unit_test(test_other_l0),
+        cmocka_unit_test(test_reference),
+        IN_FOLDER(test_command),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -642,7 +642,7 @@ static void test_command(void **state)
     } known[] = {
         {{"a/document.json", "b/document.json"}, 0, "0 worse, 0 better, 1 differ"},
         {{"a/document.json", "b/document.json", "--fail-above", "10"}, 0, "PASSED"},
-        {{"sets/a", "sets/b", "--fail-above", "10"}, 1, "FAILED  1 got worse"},
+        {{"sets/a", "sets/b", "--fail-above", "10"}, 1, "FAILED  1 row got worse"},
         {{"--fail-above=300", "sets/a", "sets/b"}, 0, "PASSED  nothing is known"},
         {{"a", "--with", "b", "--json"}, 0, "\"verdict\": \"differs\""},
         {{"sets/a", "--with", "b"}, 0, "4 runs, from"},

@@ -1,0 +1,134 @@
+/*
+ * compare-words.c - what a comparison says in words: see compare-words.h.
+ */
+#include "compare-words.h"
+#include "compare.h"
+#include "diagnosis.h"
+#include "dig.h"
+
+#include <string.h>
+
+static const struct {
+    const char *status;
+    const char *words;
+} endings[] = {
+    {"failed", "failed"},
+    {"error", "ended with an error"},
+    {"interrupted", "was interrupted"},
+    {"passed", "passed: it failed"}, /* with a failure or a diagnosis, else it has no title */
+};
+
+static const char *ending(const char *status)
+{
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (strcmp(status, endings[i].status) == 0)
+            return endings[i].words;
+    return "has no verdict";
+}
+
+char *nl_compare_run_title(const json_t *run)
+{
+    const json_t *diagnosis = nl_dig(run, "diagnosis");
+    cleanup_free char *cause = nl_dig(diagnosis, "name") ? nl_diagnosis_title(diagnosis) : NULL;
+    const char *phase = nl_dig_string(run, "failure.phase", NULL);
+    const char *layer = nl_dig_string(run, "failure.layer", NULL);
+    const char *status = nl_dig_string(run, "status", "");
+    char *title = NULL;
+
+    if (asprintf(&title, "%s%s%s%s%s%s%s%s%s", ending(status), phase ? " in phase " : "",
+                 phase ? phase : "", layer ? " of " : "", layer ? layer : "",
+                 strcmp(status, "passed") == 0 ? ", as its scenario expects" : "",
+                 cause ? ": " : "", cause ? cause : "",
+                 nl_dig_true(run, "new_failure") ? ", as no run of the base did" : "") < 0)
+        return NULL;
+    return title;
+}
+
+const char *nl_compare_run_message(const json_t *run)
+{
+    static const char *const paths[] = {"diagnosis.summary", "failure.message", "summary"};
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        const char *text = nl_dig_string(run, paths[i], "");
+
+        if (*text)
+            return text;
+    }
+    return "";
+}
+
+static long sum_of(const json_t *comparison, const char *key)
+{
+    return (long)nl_dig_integer(nl_dig(comparison, "sum"), key, 0);
+}
+
+char *nl_compare_counts(const json_t *comparison)
+{
+    char *text = NULL;
+
+    if (!nl_compare_has_rows(comparison))
+        return strdup("Base and new measured nothing in common.");
+    if (asprintf(&text,
+                 "%ld worse, %ld better, %ld differ, %ld unchanged as far as can be told, %ld not "
+                 "judged",
+                 sum_of(comparison, "worse"), sum_of(comparison, "better"),
+                 sum_of(comparison, "differs"), sum_of(comparison, "unchanged"),
+                 sum_of(comparison, "not judged")) < 0)
+        return NULL;
+    return text;
+}
+
+/* "1 new run" or "2 new runs", then VERB or VERBS, each after a semicolon but for the first. */
+static void say(FILE *out, const char *noun, long n, const char *verb, const char *verbs)
+{
+    if (n > 0)
+        fprintf(out, "%s%ld %s%s %s", ftell(out) > 0 ? "; " : "", n, noun, n == 1 ? "" : "s",
+                n == 1 ? verb : verbs);
+}
+
+static void say_failures(FILE *out, const json_t *comparison)
+{
+    char worse[64];
+
+    snprintf(worse, sizeof(worse), "got worse by more than %g %%",
+             nl_dig_number(comparison, "fail_above", 0));
+    say(out, "new run", sum_of(comparison, "new_failures"), "failed, as no run of the base did",
+        "failed, as no run of the base did");
+    say(out, "row", sum_of(comparison, "failed"), worse, worse);
+}
+
+static void say_unjudged(FILE *out, const json_t *comparison)
+{
+    say(out, "new run", sum_of(comparison, "interrupted"),
+        "was interrupted: leave it out, or run it again",
+        "were interrupted: leave them out, or run them again");
+    if (!nl_compare_has_rows(comparison))
+        fprintf(out,
+                "%swithout a measurement of both sides nothing tells whether new is worse by more "
+                "than %g %%",
+                ftell(out) > 0 ? "; " : "", nl_dig_number(comparison, "fail_above", 0));
+}
+
+char *nl_compare_reasons(const json_t *comparison)
+{
+    int status = nl_compare_status(comparison);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+
+    if (!out)
+        return NULL;
+    say_failures(out, comparison);
+    if (status == NL_EXIT_PASSED)
+        fprintf(out, "nothing is known to have got worse by more than %g %%%s",
+                nl_dig_number(comparison, "fail_above", 0),
+                sum_of(comparison, "differs") > 0
+                    ? "; what differs is not known to be worse or better"
+                    : "");
+    else if (status == NL_EXIT_REQUEST)
+        say_unjudged(out, comparison);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
