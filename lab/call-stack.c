@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #define GUARD 4096UL
-/* A remote connection is used at least once a second, by its keepalive. */
+/* A remote connection is used at least once a second, by the daemon's keepalive. */
 #define REST_MS 60000
 /* From then on a thread is surely off its stack, and the memory can go; writing to it still does no
    harm. */

@@ -2,6 +2,7 @@
  * doctor-libvirt.c - see doctor-libvirt.h.
  */
 #include "doctor-libvirt.h"
+#include "virt-turn.h"
 
 #include <libvirt/virterror.h>
 #include <libxml/parser.h>
@@ -215,6 +216,7 @@ static json_t *node_facts(virConnectPtr conn)
 static void ask_in_thread(void *data)
 {
     struct talk *talk = data;
+    cleanup_turn struct nl_virt_turn *turn = nl_virt_turn_take(talk->conn);
     unsigned long library = 0, daemon = 0, hypervisor = 0;
     const char *driver = virConnectGetType(talk->conn);
     cleanup_free char *xml = virConnectGetCapabilities(talk->conn);

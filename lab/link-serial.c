@@ -8,6 +8,7 @@
 #include "link-internal.h"
 #include "carrier.h"
 #include "deadline.h"
+#include "virt-turn.h"
 
 #include <errno.h>
 #include <libvirt/virterror.h>
@@ -129,8 +130,10 @@ static ssize_t stream_write(struct nl_carrier *carrier, const char *bytes, size_
     if (length > SEND_MAX)
         length = SEND_MAX;
     while (!atomic_load(&self->stopped)) {
+        struct nl_virt_turn *turn = nl_virt_turn_take(self->conn);
         int n = virStreamSend(self->stream, bytes, length);
 
+        nl_virt_turn_give(&turn);
         if (n >= 0)
             return n;
         if (n != -2)
@@ -152,6 +155,7 @@ static void stream_stop(struct nl_carrier *carrier)
 static void stream_free(struct nl_carrier *carrier)
 {
     struct stream_carrier *self = (struct stream_carrier *)carrier;
+    cleanup_turn struct nl_virt_turn *turn = nl_virt_turn_take(self->conn);
 
     virStreamEventRemoveCallback(self->stream);
     virStreamAbort(self->stream);
@@ -196,6 +200,8 @@ static int open_stream(struct opening *opening)
 static void run_opening(void *data)
 {
     struct opening *opening = data;
+    cleanup_turn struct nl_virt_turn *turn =
+        nl_virt_turn_take(virDomainGetConnect(opening->domain));
     const char *message;
 
     virResetLastError();

@@ -2,6 +2,7 @@
  * virt.c - libvirt with deadlines: see virt.h.
  */
 #include "virt.h"
+#include "virt-turn.h"
 
 #include <errno.h>
 #include <libvirt/libvirt-qemu.h>
@@ -59,6 +60,8 @@ static void free_call(void *data)
         virDomainFree(call->domain);
     /* Created after the wait for it was over: nobody else knows that it runs. */
     if (call->new_domain) {
+        cleanup_turn struct nl_virt_turn *turn = nl_virt_turn_take(call->conn);
+
         virDomainDestroy(call->new_domain);
         virDomainFree(call->new_domain);
     }
@@ -92,6 +95,8 @@ static struct virt_call *new_call(void (*run)(struct virt_call *call), virConnec
 static void run_call(void *data)
 {
     struct virt_call *call = data;
+    cleanup_turn struct nl_virt_turn *turn =
+        nl_virt_turn_take(call->domain ? virDomainGetConnect(call->domain) : call->conn);
 
     virResetLastError();
     call->run(call);
@@ -231,11 +236,7 @@ int nl_virt_open_ssh(int port, const char *key, const char *known_hosts, nl_dead
         nl_error_free(err);
         if (perform(&call, deadline, "connecting to libvirt over SSH", err) == 0) {
             *conn = nl_steal(&call->new_conn);
-            /* What a stream brings can stay unread in a libssh connection until something else
-               comes (replies of 0.1 s took 10 s, the interval then): so ask every second that
-               nothing comes. A far end that hangs is noticed after 30 s; slow nested guests need
-               that long. */
-            virConnectSetKeepAlive(*conn, 1, 30);
+            nl_virt_turn_make(*conn);
             return 0;
         }
         if (!call || nl_deadline_left_ms(deadline) < 1000)
