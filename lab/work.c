@@ -11,6 +11,7 @@
 #include "warm.h"
 #include "watch.h"
 #include "work-clocks.h"
+#include "work-failed.h"
 #include "work-reasons.h"
 
 #include <string.h>
@@ -109,8 +110,10 @@ static int check_extra_exits(const struct nl_layer *layer, json_int_t asked, jso
                    layer->spec->name, (long long)done, (long long)asked);
 }
 
-int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, json_t *arguments,
-                  json_t **result, struct nl_error **err)
+/* As nl_work_bench(); where the agent says that there is no figure it is REFUSED, and not told in
+   the document. */
+static int ask_bench(struct nl_layer *layer, const char *phase, const char *name, json_t *arguments,
+                     json_t **result, bool *refused, struct nl_error **err)
 {
     double seconds = layer->stack->scenario->timeouts.benchmark_s;
     nl_deadline deadline = nl_stack_deadline(layer->stack, seconds + REPLY_S);
@@ -128,9 +131,19 @@ int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, j
     if (nl_link_ask(layer->link, "bench", arguments, deadline, result, err) == 0)
         return check_extra_exits(layer, extra, result, err);
     nl_wrap(err, "benchmark %s", name);
-    if (!has_answered(layer, deadline))
-        return nl_watch_blame(layer, phase, "timeout", err);
-    return nl_stack_fail(layer->stack, layer->spec->name, phase, "refused", NULL, err);
+    *refused = has_answered(layer, deadline);
+    return *refused ? -1 : nl_watch_blame(layer, phase, "timeout", err);
+}
+
+int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, json_t *arguments,
+                  json_t **result, struct nl_error **err)
+{
+    bool refused = false;
+    int rc = ask_bench(layer, phase, name, arguments, result, &refused, err);
+
+    if (refused)
+        return nl_stack_fail(layer->stack, layer->spec->name, phase, "refused", NULL, err);
+    return rc;
 }
 
 /* The counters of the domains around and of LAYER, by index; null where there are none. */
@@ -147,19 +160,26 @@ static json_t *count_exits(struct nl_layer *layer)
     return counted;
 }
 
-static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_error **err)
+static int run_benchmark(struct nl_layer *layer, const char *name,
+                         struct nl_failed_benchmarks *failed, struct nl_error **err)
 {
     const struct nl_benchmark_spec *spec = &layer->stack->scenario->benchmarks;
     cleanup_json json_t *before = count_exits(layer);
     cleanup_json json_t *after = NULL;
+    int64_t begun = nl_now_ms();
     json_t *result = NULL;
+    bool refused = false;
 
-    if (nl_work_bench(layer, "benchmarks", name,
-                      json_pack("{s:i, s:f, s:f, s:i}", "samples", spec->samples, "precision",
-                                spec->precision, "budget_s", spec->budget_s, "extra_exits",
-                                spec->extra_exits),
-                      &result, err) < 0)
-        return -1;
+    if (ask_bench(layer, "benchmarks", name,
+                  json_pack("{s:i, s:f, s:f, s:i}", "samples", spec->samples, "precision",
+                            spec->precision, "budget_s", spec->budget_s, "extra_exits",
+                            spec->extra_exits),
+                  &result, &refused, err) < 0) {
+        if (!refused)
+            return -1;
+        nl_failed_benchmark(failed, layer, name, (double)(nl_now_ms() - begun) / 1000, err);
+        return 0;
+    }
     after = count_exits(layer);
     json_object_set_new(result, "exits", nl_exits_between(before, after));
     if (spec->exit_reasons && nl_work_reasons(layer, name, result, err) < 0) {
@@ -172,7 +192,7 @@ static int run_benchmark(struct nl_layer *layer, const char *name, struct nl_err
 
 /* Each at every layer before the next one. */
 static int run_benchmarks(struct nl_stack *stack, const json_t *names, size_t *results,
-                          struct nl_error **err)
+                          struct nl_failed_benchmarks *failed, struct nl_error **err)
 {
     const struct nl_benchmark_spec *spec = &stack->scenario->benchmarks;
     json_t *name;
@@ -183,7 +203,7 @@ static int run_benchmarks(struct nl_stack *stack, const json_t *names, size_t *r
         for (size_t l = 0; l < stack->n_layers; l++) {
             if (!nl_work_is_at(spec->layers, &stack->layers[l]))
                 continue;
-            if (run_benchmark(&stack->layers[l], json_string_value(name), err) < 0)
+            if (run_benchmark(&stack->layers[l], json_string_value(name), failed, err) < 0)
                 return -1;
             ++*results;
         }
@@ -195,6 +215,7 @@ int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err)
 {
     const struct nl_benchmark_spec *spec = &stack->scenario->benchmarks;
     cleanup_free struct nl_clock_look *clocks = NULL;
+    cleanup_failed_benchmarks struct nl_failed_benchmarks failed = {0};
     cleanup_json json_t *names = NULL;
     size_t results = 0;
 
@@ -207,10 +228,11 @@ int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err)
     if (nl_work_names(stack, spec->names, &names, err) < 0)
         return -1;
     nl_work_clocks_look(stack, clocks);
-    if (run_benchmarks(stack, names, &results, err) < 0)
+    if (run_benchmarks(stack, names, &results, &failed, err) < 0)
         return -1;
     nl_work_clocks_end(stack, clocks);
-    nl_progress_end("%zu results", results);
+    nl_failed_benchmarks_tell(stack, &failed);
+    nl_progress_end("%zu results", results - failed.n);
     return 0;
 }
 

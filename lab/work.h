@@ -7,7 +7,8 @@
 #include "stack.h"
 
 /* The scenario's benchmarks, each at every layer before the next one, so that drift of this machine
-   hits all layers alike. */
+   hits all layers alike. One without a result, of a layer that is well, is told in the document,
+   whose failure it becomes, and is no error here: the others are worth having. */
 int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err);
 
 /* The scenario's commands, in order. A command that fails is a result; only a layer that no longer
