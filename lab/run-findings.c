@@ -183,9 +183,10 @@ static int find(struct nl_rules *rules, struct nl_document *document, const char
 
     if (!inquiry)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
+    /* Before the document, whose failure quotes them: a finding's first place is to be the log. */
+    read_host_logs(inquiry, nl_document_json(document), out, first);
     nl_inquiry_document(inquiry, "document.json", nl_document_json(document));
     read_consoles(inquiry, nl_document_json(document), out);
-    read_host_logs(inquiry, nl_document_json(document), out, first);
     nl_inquiry_conclude(inquiry);
     nl_document_findings(document, without_false(nl_document_json(document),
                                                  nl_inquiry_findings(inquiry, NL_SEVERITY_OK)));
