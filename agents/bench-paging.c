@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FAULT_PAGES 2048UL /* 8 MiB */
+#define FAULT_PAGES 4096UL /* 16 MiB */
 #define MOVE_PAGES 64UL
 
 static void touch(volatile char *memory, unsigned long pages)

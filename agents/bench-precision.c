@@ -33,16 +33,38 @@ static long order_of_interval(long n)
     return k;
 }
 
+/* SAMPLES in order; the caller's, NULL when out of memory. */
+static double *sort(const double *samples, long n)
+{
+    double *sorted = calloc((size_t)n + 1, sizeof *sorted);
+
+    if (!sorted)
+        return NULL;
+    memcpy(sorted, samples, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    return sorted;
+}
+
+static double middle(const double *sorted, long n)
+{
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
+double agent_bench_median(const double *samples, long n)
+{
+    cleanup_free double *sorted = n > 0 ? sort(samples, n) : NULL;
+
+    return sorted ? middle(sorted, n) : 0;
+}
+
 double agent_bench_half_width(const double *samples, long n)
 {
     long k = order_of_interval(n);
-    cleanup_free double *sorted = calloc((size_t)n + 1, sizeof *sorted);
+    cleanup_free double *sorted = k > 0 ? sort(samples, n) : NULL;
     double median;
 
-    if (!sorted || k == 0)
+    if (!sorted)
         return INFINITY;
-    memcpy(sorted, samples, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
-    median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    median = middle(sorted, n);
     return median > 0 ? (sorted[n - k] - sorted[k - 1]) / 2 / median : INFINITY;
 }

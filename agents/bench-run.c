@@ -6,6 +6,7 @@
  * samples.
  */
 #include "bench-run.h"
+#include "bench-batch.h"
 #include "bench-meter.h"
 #include "bench-precision.h"
 #include "util.h"
@@ -26,11 +27,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Long against the clock; a quarter of a 250 Hz tick's period, so that the median batch has no tick
-   in it: inside an inner layer one costs as much as dozens of operations. */
-#define BATCH_NS 1e6
-#define CLOCKS_PER_BATCH 1e3 /* so that reading the clock is at most 0.1 % of a batch */
-
 enum stage { PREPARING, CALIBRATING, WARMING_UP, SAMPLING, FINISHING, DONE };
 
 static const char *const stage_names[] = {
@@ -45,9 +41,11 @@ struct outcome {
     int verdict;         /* 0, or as agent_bench_skip() and agent_bench_fail() return */
     char reason[256];
     unsigned long batch;
+    double batch_ns; /* the median time of a batch */
     double clock_ns;
     long switches; /* involuntary, while sampling */
     double samples[AGENT_BENCH_SAMPLES_MAX];
+    double walls[AGENT_BENCH_SAMPLES_MAX]; /* what the batch of each took, in ns */
 };
 
 struct run {
@@ -55,27 +53,10 @@ struct run {
     const struct bench_options *options;
     struct bench bench;
     struct outcome *outcome;
-    double limit_ns; /* where the budget ends */
-    double last_ns;  /* where no batch may begin any more */
+    struct bench_batch length; /* of a batch */
+    double limit_ns;           /* where the budget ends */
+    double last_ns;            /* where no batch may begin any more */
 };
-
-unsigned long agent_bench_next_batch(unsigned long n, double elapsed_ns, double target_ns,
-                                     unsigned long max)
-{
-    double next = elapsed_ns > 0 ? (double)n * target_ns / elapsed_ns : INFINITY;
-
-    next = fmin(next, (double)n * 16);
-    if (max)
-        next = fmin(next, (double)max);
-    return next < 1 ? 1 : (unsigned long)next;
-}
-
-double agent_bench_target_ns(const struct bench_options *options, double clock_ns)
-{
-    double share = options->budget_s * 1e9 / (double)(options->samples + options->warmup);
-
-    return fmin(fmax(BATCH_NS, CLOCKS_PER_BATCH * clock_ns), share);
-}
 
 static double unit_ns(const char *unit)
 {
@@ -145,29 +126,26 @@ static int time_batch(struct run *run, unsigned long n, double *wall_ns, double 
     return status;
 }
 
-/* Grow the batch until two in a row agree; a quarter of the budget is the most it may cost. */
-static int calibrate(struct run *run, unsigned long *batch)
+static int try_batch(void *data, unsigned long n, double *wall_ns)
 {
-    double target = agent_bench_target_ns(run->options, run->outcome->clock_ns);
+    double value;
+
+    return time_batch(data, n, wall_ns, &value);
+}
+
+/* A quarter of the budget is the most it may cost. */
+static int calibrate(struct run *run)
+{
+    struct outcome *outcome = run->outcome;
     double stop = run->limit_ns - run->options->budget_s * 0.75e9;
-    double wall, value;
-    int status, tries = 0;
+    unsigned long batch;
+    int status;
 
-    *batch = 1;
-    do {
-        unsigned long next;
-
-        status = time_batch(run, *batch, &wall, &value);
-        if (status)
-            return status;
-        next = agent_bench_next_batch(*batch, wall, target, run->benchmark->max_batch);
-        if (tries && next / 2 <= *batch && *batch / 2 <= next) {
-            *batch = next;
-            return 0;
-        }
-        *batch = next;
-    } while (++tries < 40 && agent_bench_now_ns() < stop);
-    return 0;
+    run->length = agent_bench_batch(run->options, outcome->clock_ns);
+    status = agent_bench_calibrate(&run->length, run->benchmark->max_batch, stop, try_batch, run,
+                                   &batch);
+    outcome->batch = batch;
+    return status;
 }
 
 /* Looked at now and then: each look sorts all samples. */
@@ -195,6 +173,45 @@ static bool wants_more(const struct run *run, double batch_ns)
     return run->outcome->count < AGENT_BENCH_SAMPLES_MIN && now + 2 * batch_ns < run->last_ns;
 }
 
+/* Every try of a batch may have been interrupted: the first samples show it. They are thrown away
+   then, and the batch grows. */
+static bool grow_batch(struct run *run)
+{
+    struct outcome *outcome = run->outcome;
+    double median;
+    unsigned long next;
+
+    if (outcome->count != AGENT_BENCH_SAMPLES_MIN || agent_bench_now_ns() >= run->limit_ns)
+        return false;
+    median = agent_bench_median(outcome->walls, outcome->count);
+    next =
+        agent_bench_next_batch(outcome->batch, median, run->length.aim, run->benchmark->max_batch);
+    if (!agent_bench_is_short(median, run->length.least) || next <= outcome->batch)
+        return false;
+    outcome->batch = next;
+    outcome->count = 0;
+    return true;
+}
+
+static int take_sample(struct run *run, double *wall)
+{
+    struct outcome *outcome = run->outcome;
+    double value;
+    int status = time_batch(run, outcome->batch, wall, &value);
+
+    if (status)
+        return status;
+    if (value <= 0) {
+        snprintf(run->bench.reason, sizeof run->bench.reason,
+                 "the clock did not move during a batch of %lu", outcome->batch);
+        return -1;
+    }
+    outcome->samples[outcome->count] = agent_bench_value(run->benchmark, value, outcome->batch);
+    outcome->walls[outcome->count] = *wall;
+    outcome->count++;
+    return 0;
+}
+
 static int take_samples(struct run *run)
 {
     struct outcome *outcome = run->outcome;
@@ -209,17 +226,11 @@ static int take_samples(struct run *run)
     }
     outcome->stage = SAMPLING;
     do {
-        status = time_batch(run, outcome->batch, &wall, &value);
+        status = take_sample(run, &wall);
         if (status)
             return status;
-        if (value <= 0) {
-            snprintf(run->bench.reason, sizeof run->bench.reason,
-                     "the clock did not move during a batch of %lu", outcome->batch);
-            return -1;
-        }
-        outcome->samples[outcome->count] = agent_bench_value(run->benchmark, value, outcome->batch);
-        outcome->count++;
-    } while (wants_more(run, wall));
+    } while (grow_batch(run) || wants_more(run, wall));
+    outcome->batch_ns = agent_bench_median(outcome->walls, outcome->count);
     return 0;
 }
 
@@ -236,7 +247,7 @@ static int take_times(struct run *run)
         agent_bench_skip(&run->bench, "the clock does not move");
         return -1;
     }
-    status = calibrate(run, &outcome->batch);
+    status = calibrate(run);
     if (status)
         return status;
     getrusage(RUSAGE_SELF, &before);
@@ -402,6 +413,7 @@ static json_t *make_metered(const struct run *run)
 static json_t *make_result(const struct run *run, double seconds)
 {
     const struct outcome *outcome = run->outcome;
+    struct bench_batch length = agent_bench_batch(run->options, outcome->clock_ns);
     json_t *result = agent_bench_skipped(run->benchmark, "");
     json_t *samples = json_object_get(result, "samples");
 
@@ -412,6 +424,9 @@ static json_t *make_result(const struct run *run, double seconds)
     json_object_set_new(result, "warmup", json_integer(outcome->warmup));
     json_object_set_new(result, "operations", json_integer((json_int_t)outcome->operations));
     json_object_set_new(result, "batch", json_integer((json_int_t)outcome->batch));
+    json_object_set_new(result, "batch_ns", json_real(outcome->batch_ns));
+    json_object_set_new(result, "short_batch",
+                        agent_bench_short_batch(&length, outcome->batch, outcome->batch_ns));
     json_object_set_new(result, "clock_resolution_ns", json_real(outcome->clock_ns));
     json_object_set_new(result, "involuntary_switches", json_integer(outcome->switches));
     json_object_set_new(result, "seconds", json_real(seconds));

@@ -1,6 +1,5 @@
 /*
- * bench-run.h - how a benchmark is run: how large a batch, how many samples, and a process with a
- * deadline around it.
+ * bench-run.h - how a benchmark is run: how many samples, and a process with a deadline around it.
  */
 #ifndef AGENT_BENCH_RUN_H
 #define AGENT_BENCH_RUN_H
@@ -30,16 +29,6 @@ struct bench_options {
 /* What is not precise after so many times the samples that were asked for varies by nature: no
    budget makes it precise, and all samples are kept in the document. */
 #define AGENT_BENCH_MORE 10
-
-/* The batch to try after N operations took ELAPSED_NS: aims at TARGET_NS, grows at most 16-fold
-   (the first operations are cold, so what they took says little), is at least 1 and, if MAX is not
-   0, at most MAX. */
-unsigned long agent_bench_next_batch(unsigned long n, double elapsed_ns, double target_ns,
-                                     unsigned long max);
-
-/* How long a batch should be: long against the clock, which moves in steps of CLOCK_NS, but
-   never more than its share of the budget. */
-double agent_bench_target_ns(const struct bench_options *options, double clock_ns);
 
 /* A sample in the benchmark's unit from a batch of N that took ELAPSED_NS. */
 double agent_bench_value(const struct benchmark *benchmark, double elapsed_ns, unsigned long n);

@@ -60,7 +60,7 @@ static int arm_timer(struct bench *bench, unsigned long n)
     return 0;
 }
 
-#define INTERRUPT_PAGES 1024UL
+#define INTERRUPT_PAGES 2048UL
 
 /* What user space has that makes its own kernel send itself an interrupt: an event of perf that
    overflows at every page fault. The kernel may not wake readers from there, and leaves it to an

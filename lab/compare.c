@@ -67,8 +67,10 @@ static struct side collect(const struct nl_document_set *set, size_t layer, cons
         cleanup_free double *samples = NULL;
         size_t n = nl_benchmark_samples(found, &samples);
 
-        if (n > 0)
-            add_run(&side, samples, n, medians);
+        if (n == 0)
+            continue;
+        add_run(&side, samples, n, medians);
+        side.unstable |= nl_dig(found, "short_batch") != NULL;
     }
     return side;
 }

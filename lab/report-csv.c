@@ -64,6 +64,7 @@ static const struct figure slowdown_figures[] = {
 
 static const struct figure benchmark_figures[] = {
     {"batch", "batch", ""},
+    {"batch_ns", "batch_time", "ns"},
     {"warmup", "warmup", ""},
     {"operations", "operations", ""},
     {"seconds", "seconds", "s"},

@@ -164,6 +164,7 @@ static const struct {
     {"wide", "an interval wider than 10 % of the median, or none"},
     {"drifts", "drifts from the first to the last sample"},
     {"autocorrelated", "neighbours are alike"},
+    {"short batch", "batches too short for the clock"},
 };
 
 static const char not_said[] = "the document does not say why";
@@ -179,6 +180,8 @@ static char *how_much(const char *name, const json_t *layer)
                       nl_figure_change(100 * nl_dig_number(layer, "drift", NAN), 0).text);
     else if (strcmp(name, "autocorrelated") == 0)
         rc = asprintf(&text, "r = %s", nl_figure_fixed(nl_dig_number(layer, "lag1", NAN), 2).text);
+    else if (strcmp(name, "short batch") == 0)
+        rc = asprintf(&text, "%s us", nl_figure(nl_dig_number(layer, "batch_ns", NAN) / 1e3).text);
     return rc > 0 ? text : NULL;
 }
 

@@ -22,6 +22,8 @@ struct series {
     size_t n;
     struct nl_summary summary;
     struct nl_stability stability;
+    bool short_batch; /* as the agent says: too short for the clock */
+    double batch_ns;
 };
 
 bool nl_benchmark_is_rate(const json_t *benchmark)
@@ -69,7 +71,9 @@ size_t nl_benchmark_samples(const json_t *benchmark, double **samples)
 
 static void read_series(const json_t *layer, const json_t *benchmark, struct series *series)
 {
-    *series = (struct series){.layer = nl_dig_string(layer, "name", "?")};
+    *series = (struct series){.layer = nl_dig_string(layer, "name", "?"),
+                              .short_batch = nl_dig(benchmark, "short_batch"),
+                              .batch_ns = nl_dig_number(benchmark, "batch_ns", NAN)};
     series->n = nl_benchmark_samples(benchmark, &series->samples);
     if (series->n == 0)
         return;
@@ -87,11 +91,12 @@ static bool is_unstable(const struct series *series)
 {
     const struct nl_stability *stability = &series->stability;
 
-    return stability->wide || stability->drifts || stability->autocorrelated;
+    return stability->wide || stability->drifts || stability->autocorrelated || series->short_batch;
 }
 
-static json_t *why_unstable(const struct nl_stability *stability)
+static json_t *why_unstable(const struct series *series)
 {
+    const struct nl_stability *stability = &series->stability;
     const struct {
         bool is;
         const char *name;
@@ -99,6 +104,7 @@ static json_t *why_unstable(const struct nl_stability *stability)
         {stability->wide, "wide"},
         {stability->drifts, "drifts"},
         {stability->autocorrelated, "autocorrelated"},
+        {series->short_batch, "short batch"},
     };
     json_t *why = json_array();
 
@@ -139,10 +145,12 @@ static json_t *layer_json(const struct series *series, const struct series *l0,
     set_real(json, "mad", summary->mad);
     set_real(json, "low", summary->interval.low);
     set_real(json, "high", summary->interval.high);
+    if (isfinite(series->batch_ns))
+        set_real(json, "batch_ns", series->batch_ns);
     set_real(json, "lag1", series->stability.lag1);
     set_real(json, "drift", series->stability.drift);
     json_object_set_new(json, "unstable", json_boolean(is_unstable(series)));
-    json_object_set_new(json, "why_unstable", why_unstable(&series->stability));
+    json_object_set_new(json, "why_unstable", why_unstable(series));
     json_object_set_new(json, "to_l0", ratio_json(series, l0, rate));
     json_object_set_new(json, "to_below", ratio_json(series, below, rate));
     return json;

@@ -152,32 +152,6 @@ static void test_what_the_issue_asks_for_is_there(void **state)
     json_decref(list);
 }
 
-static void test_batch_grows_to_the_target(void **state)
-{
-    (void)state;
-    assert_int_equal(agent_bench_next_batch(1, 1000, 5e6, 0), 16);      /* at most 16-fold */
-    assert_int_equal(agent_bench_next_batch(1000, 1e6, 5e6, 0), 5000);  /* 1 us each */
-    assert_int_equal(agent_bench_next_batch(10000, 1e7, 5e6, 0), 5000); /* shrinks too */
-    assert_int_equal(agent_bench_next_batch(1000, 1e6, 5e6, 2048), 2048);
-    assert_int_equal(agent_bench_next_batch(1, 1e9, 5e6, 0), 1); /* never 0 */
-    assert_int_equal(agent_bench_next_batch(3, 0, 5e6, 0), 48);  /* a clock that stands */
-    assert_int_equal(agent_bench_next_batch(3, -1, 5e6, 0), 48);
-}
-
-static void test_target_respects_clock_and_budget(void **state)
-{
-    const struct bench_options normal = {
-        .samples = 20, .warmup = 2, .budget_s = 5, .deadline_s = 20};
-    const struct bench_options tight = {
-        .samples = 18, .warmup = 2, .budget_s = 0.01, .deadline_s = 20};
-
-    (void)state;
-    assert_true(agent_bench_target_ns(&normal, 30) == 1e6);
-    assert_true(agent_bench_target_ns(&normal, 20e3) == 20e6); /* 1000 times a coarse clock */
-    assert_true(agent_bench_target_ns(&tight, 30) == 5e5);     /* 10 ms for 20 batches */
-    assert_true(agent_bench_target_ns(&tight, 20e3) == 5e5);
-}
-
 static void test_values_are_in_their_unit(void **state)
 {
     const struct benchmark ns = {.unit = "ns"}, us = {.unit = "us"};
@@ -645,8 +619,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table_is_consistent),
         cmocka_unit_test(test_what_the_issue_asks_for_is_there),
-        cmocka_unit_test(test_batch_grows_to_the_target),
-        cmocka_unit_test(test_target_respects_clock_and_budget),
         cmocka_unit_test(test_values_are_in_their_unit),
         cmocka_unit_test(test_unfit_says_why),
         cmocka_unit_test(test_result_is_complete),

@@ -185,9 +185,10 @@ static void test_order(void **state)
 
 static json_t *slowdown_layer(const char *layer, const char *why, double drift)
 {
-    return json_pack("{s:s, s:f, s:f, s:f, s:b, s:[s], s:{s:f, s:f, s:f, s:b}}", "layer", layer,
-                     "median", 200.0, "lag1", 0.4, "drift", drift, "unstable", 1, "why_unstable",
-                     why, "to_below", "ratio", 1.86, "low", 1.37, "high", 4.14, "unstable", 1);
+    return json_pack("{s:s, s:f, s:f, s:f, s:f, s:b, s:[s], s:{s:f, s:f, s:f, s:b}}", "layer",
+                     layer, "median", 200.0, "batch_ns", 10600.0, "lag1", 0.4, "drift", drift,
+                     "unstable", 1, "why_unstable", why, "to_below", "ratio", 1.86, "low", 1.37,
+                     "high", 4.14, "unstable", 1);
 }
 
 /* An interval with both its ends; every reason of every unstable row, in the same words. */
@@ -197,12 +198,14 @@ static void test_unstable(void **state)
         "~ an interval wider than 10 % of the median, or none: cpuid at L0",
         "~ drifts from the first to the last sample: syscall at L0 (-19 %)",
         "~ neighbours are alike: cpuid at L1 (r = 0.40)",
+        "~ batches too short for the clock: syscall at L1 (10.60 us)",
     };
     cleanup_json json_t *document = json_pack(
-        "{s:{s:s}, s:[{s:s},{s:s}], s:[{s:s,s:s,s:[o,o]},{s:s,s:s,s:[o]}]}", "run", "id", "x",
+        "{s:{s:s}, s:[{s:s},{s:s}], s:[{s:s,s:s,s:[o,o]},{s:s,s:s,s:[o,o]}]}", "run", "id", "x",
         "layers", "name", "L0", "name", "L1", "slowdown", "benchmark", "cpuid", "unit", "ns",
         "layers", slowdown_layer("L0", "wide", 0), slowdown_layer("L1", "autocorrelated", 0),
-        "benchmark", "syscall", "unit", "ns", "layers", slowdown_layer("L0", "drifts", -0.19));
+        "benchmark", "syscall", "unit", "ns", "layers", slowdown_layer("L0", "drifts", -0.19),
+        slowdown_layer("L1", "short batch", 0));
     cleanup_free char *text = text_of(document);
     cleanup_free char *page = nl_report_html_text(document);
 

@@ -231,6 +231,29 @@ static void test_slowdown_of_what_drifts(void **state)
     json_decref(document);
 }
 
+/* Samples of short batches look like any others: the agent says what they are. */
+static void test_slowdown_of_short_batches(void **state)
+{
+    const double medians[] = {100, 1200};
+    json_t *document = document_with("ns", medians, 2), *slowdown;
+    json_t *layer = json_array_get(json_object_get(document, "layers"), 1);
+    const json_t *layers, *l1;
+
+    (void)state;
+    json_object_set_new(json_array_get(json_object_get(layer, "benchmarks"), 0), "short_batch",
+                        json_string("a batch of 18 took 10.6 us, where 1000 us are wanted"));
+    slowdown = nl_slowdown(document);
+    layers = nl_dig(json_array_get(slowdown, 0), "layers");
+    l1 = json_array_get(layers, 1);
+    assert_true(nl_dig_true(l1, "unstable") && nl_dig_true(l1, "to_l0.unstable"));
+    assert_int_equal(json_array_size(nl_dig(l1, "why_unstable")), 1);
+    assert_string_equal(json_string_value(json_array_get(nl_dig(l1, "why_unstable"), 0)),
+                        "short batch");
+    assert_false(nl_dig_true(json_array_get(layers, 0), "unstable"));
+    json_decref(slowdown);
+    json_decref(document);
+}
+
 /* 100 MB/s at L1 against 400 MB/s at L0 is four times slower. */
 static void test_slowdown_of_rates(void **state)
 {
@@ -295,6 +318,7 @@ int main(void)
         cmocka_unit_test(test_ratio_coverage),
         cmocka_unit_test(test_slowdown),
         cmocka_unit_test(test_slowdown_of_what_drifts),
+        cmocka_unit_test(test_slowdown_of_short_batches),
         cmocka_unit_test(test_slowdown_of_rates),
         cmocka_unit_test(test_slowdown_of_what_says_so),
         cmocka_unit_test(test_slowdown_with_holes),
