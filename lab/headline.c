@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE 100
+#define LINE 120
 /* Of a first part without an end. */
 #define LONGEST 200
 

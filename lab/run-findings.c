@@ -3,6 +3,7 @@
  */
 #include "run-findings.h"
 #include "dig.h"
+#include "evidence-kind.h"
 #include "inquiry.h"
 #include "save.h"
 
@@ -124,6 +125,37 @@ static void read_kept(struct nl_inquiry *inquiry, const char *out, const char *n
         nl_inquiry_file(inquiry, path, name, teller);
 }
 
+/* What a layer's libvirt said when it was asked from here comes into this machine's log, too, by
+   the function that hands it on. It is no word of this machine's; the failure has it. */
+static void blank_remote(char *text)
+{
+    static const char remote[] = " virNetClientProgramDispatchError:";
+
+    for (char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+
+        if (memmem(line, length, remote, strlen(remote)))
+            memset(line, ' ', length);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* The log of libvirt in this very process. */
+static void read_libvirt_log(struct nl_inquiry *inquiry, const char *out, int teller)
+{
+    cleanup_free char *path = NULL, *text = NULL;
+    cleanup_fclose FILE *file = NULL;
+
+    if (asprintf(&path, "%s/" LIBVIRT_LOG, out) < 0)
+        return;
+    file = fopen(path, "re");
+    text = file ? calloc(1, LOG_MAX + 1) : NULL;
+    if (!text || fread(text, 1, LOG_MAX, file) == 0)
+        return;
+    blank_remote(text);
+    nl_inquiry_text(inquiry, LIBVIRT_LOG, "libvirt's log", NL_KIND_VIRT_LOGS, teller, text);
+}
+
 /* The log of a layer's QEMU tells of the layer that it ran in. */
 static void read_host_logs(struct nl_inquiry *inquiry, const json_t *document, const char *out,
                            size_t first)
@@ -131,7 +163,7 @@ static void read_host_logs(struct nl_inquiry *inquiry, const json_t *document, c
     size_t i;
     json_t *layer;
 
-    read_kept(inquiry, out, LIBVIRT_LOG, (int)first - 1);
+    read_libvirt_log(inquiry, out, (int)first - 1);
     json_array_foreach(nl_dig(document, "layers"), i, layer)
         read_kept(inquiry, out, nl_dig_string(layer, "files.qemu", NULL), (int)i - 1);
 }

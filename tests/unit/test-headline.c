@@ -53,12 +53,17 @@ static void test_it_is_about_a_line(void **state)
     cleanup_free char *line = NULL;
 
     (void)state;
+    expect(
+        "L2, phase create: creating the domain: unsupported configuration: No emulator found for "
+        "arch 'x86_64'",
+        "L2, phase create: creating the domain: unsupported configuration: No emulator found for "
+        "arch 'x86_64'");
     expect("L2 hangs: one task has its vCPU to itself, and nothing else gets on: the same address "
-           "space in all of 10 looks, never halted",
+           "space in all of 10 looks, never halted, last at RIP ffffffff819c2a1e",
            "L2 hangs: one task has its vCPU to itself, and nothing else gets on");
     expect(
         "it stands. Noticed by: asking for exec: no answer before its deadline; last heard 34.9 s "
-        "ago, or so, in the middle of it",
+        "ago, or so, in the middle of it, and so on until the line is full",
         "it stands. Noticed by: asking for exec: no answer before its deadline");
     memset(endless, 'x', sizeof(endless) - 1);
     endless[sizeof(endless) - 1] = '\0';

@@ -97,6 +97,28 @@ static void test_a_failed_create_tells_of_its_layer(void **state)
     assert_true(nl_dig_is(json_array_get(findings, 0), "evidence_layer", "the machine below L0"));
 }
 
+/* This machine's libvirt log also has what a layer's libvirt said; that is not of this machine. */
+static void test_a_layers_libvirt_is_not_this_machines(void **state)
+{
+    static const char log[] =
+        "2026-12-01 04:27:15.6+0000: 9: error : virNetClientProgramDispatchError:172 : internal "
+        "error: process exited while connecting to monitor: Error while loading elf kernel\n"
+        "2026-12-01 04:27:15.7+0000: 9: error : qemuProcessReportLogError:1971 : internal error: "
+        "qemu-img: Could not open 'L0.qcow2': Image is not in qcow2 format\n";
+    cleanup_json json_t *findings = NULL;
+
+    (void)state;
+    put(base, "libvirt.log", log);
+    findings = findings_of("kernel", "it is silent", "", NULL);
+    assert_int_equal(json_array_size(findings), 1);
+    assert_true(nl_dig_is(json_array_get(findings, 0), "rule", "image-not-qcow2"));
+    assert_true(nl_dig_is(json_array_get(nl_dig(json_array_get(findings, 0), "places"), 0), "file",
+                          "libvirt.log"));
+    assert_int_equal(
+        nl_dig_integer(json_array_get(nl_dig(json_array_get(findings, 0), "places"), 0), "line", 0),
+        2);
+}
+
 /* L1 was never there to have said, or to have been said, anything. */
 static void test_layers_that_were_not_reached_have_none(void **state)
 {
@@ -132,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_findings),
         IN_FOLDER(test_a_failed_create_tells_of_its_layer),
+        IN_FOLDER(test_a_layers_libvirt_is_not_this_machines),
         IN_FOLDER(test_layers_that_were_not_reached_have_none),
         IN_FOLDER(test_what_a_look_caused_is_no_finding),
     };
