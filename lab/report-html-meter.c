@@ -93,14 +93,14 @@ static void write_share(const struct nl_page *page, const json_t *metered, size_
     struct nl_html *html = page->html;
     double operations = nl_dig_number(metered, "operations", 0);
     double undisturbed = nl_dig_number(metered, "undisturbed", 0);
+    const size_t *layers = data;
 
-    (void)data;
     nl_html_open(html, "tr", first ? "first" : NULL);
     nl_html_row_heading(html, nl_dig_string(metered, "name", "?"));
     nl_html_cell(html, NULL, "%s", nl_page_layer_name(page->document, layer));
     nl_html_cell(html, "number", "%s%s",
                  nl_figure_fixed(nl_dig_number(metered, "total", 0), 0).text, mark ? "~" : "");
-    for (size_t k = 0; k < nl_page_metered_layers(page->document); k++)
+    for (size_t k = 0; k < *layers; k++)
         nl_html_cell(html, "number", "%s",
                      nl_figure_fixed(nl_page_instructions(metered, k), 0).text);
     if (operations > 0)
@@ -128,7 +128,7 @@ static void write_shares(const struct nl_page *page, const json_t *notes)
     headings[3 + n] = ">Disturbed";
     nl_html_details(page->html, "The numbers");
     nl_html_table(page->html, "Instructions of one operation", headings);
-    nl_page_each_metered(page, write_share, NULL);
+    nl_page_each_metered(page, write_share, &n);
     nl_html_table_end(page->html);
     nl_html_close(page->html);
     nl_page_lines(page, notes);
@@ -145,9 +145,8 @@ static size_t pair_layers(const json_t *document)
 static void write_exits(const struct nl_page *page, const json_t *metered, size_t layer, bool first,
                         unsigned mark, void *data)
 {
-    size_t n = pair_layers(page->document);
+    const size_t n = *(const size_t *)data;
 
-    (void)data;
     if (json_array_size(json_object_get(metered, "exits")) == 0 || (mark & NL_MARK_INTERRUPTS))
         return;
     nl_html_open(page->html, "tr", first ? "first" : NULL);
@@ -192,7 +191,7 @@ static void write_multiplication(const struct nl_page *page, const json_t *marks
         "operation; those without an exit are left out.");
     nl_page_meter_entries(page);
     nl_html_table(page->html, "Exits of one operation, and whom they reached", headings);
-    nl_page_each_metered(page, write_exits, NULL);
+    nl_page_each_metered(page, write_exits, &n);
     nl_html_table_end(page->html);
     if (left_out) {
         nl_html_open(page->html, "p", "note");

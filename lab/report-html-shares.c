@@ -18,6 +18,7 @@
 /* Rows, with what they are called and what is written at their end. */
 struct rows {
     size_t n;
+    size_t layers; /* that the meter saw */
     struct nl_plot_tick names[ROWS_MAX];
     struct nl_plot_tick beside[ROWS_MAX];
     struct nl_plot_series series[NL_PAGE_LAYERS_MAX];
@@ -80,7 +81,7 @@ static void add_share(const struct nl_page *page, const json_t *metered, size_t 
                       unsigned mark, void *data)
 {
     struct rows *rows = data;
-    size_t n = nl_page_metered_layers(page->document);
+    size_t n = rows->layers;
     double from = 0, sum = 0;
     char *name = NULL;
 
@@ -119,6 +120,7 @@ void nl_page_meter_shares(const struct nl_page *page)
 
     if (!rows)
         return;
+    rows->layers = nl_page_metered_layers(page->document);
     nl_page_each_metered(page, add_share, rows);
     if (rows->n == 0)
         return;
@@ -126,7 +128,7 @@ void nl_page_meter_shares(const struct nl_page *page)
     plot.beside = rows->beside;
     plot.n_beside = rows->n;
     plot.series = rows->series;
-    plot.n_series = nl_page_metered_layers(page->document);
+    plot.n_series = rows->layers;
     nl_page_legend(page, 0, plot.n_series, "executed by ", "");
     nl_html_leaf(page->html, "li", "quiet", "in each row from the left");
     nl_html_close(page->html);

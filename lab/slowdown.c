@@ -8,6 +8,7 @@
 #include "stats.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A document that nobody vouches for may hold a billion samples. */
@@ -39,17 +40,37 @@ bool nl_benchmark_is_rate(const json_t *benchmark)
     return false;
 }
 
-static const json_t *find_benchmark(const json_t *layer, const char *name, const char *unit)
+/* Of one name at a layer there may be several with different units. */
+static char *key_of(const char *name, const char *unit)
 {
-    size_t i;
-    json_t *benchmark;
+    char *key = NULL;
 
-    json_array_foreach(json_object_get(layer, "benchmarks"), i, benchmark)
+    return asprintf(&key, "%s\n%s", name, unit) < 0 ? NULL : key;
+}
+
+/* For each layer an object: a benchmark by name and unit, the first where there are more. */
+static json_t *index_benchmarks(const json_t *document)
+{
+    json_t *index = json_array();
+    size_t i, k;
+    json_t *layer, *benchmark;
+
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
     {
-        if (nl_dig_is(benchmark, "name", name) && nl_dig_is(benchmark, "unit", unit))
-            return benchmark;
+        json_t *of_layer = json_object();
+
+        json_array_foreach(json_object_get(layer, "benchmarks"), k, benchmark)
+        {
+            const char *name = nl_dig_string(benchmark, "name", NULL);
+            const char *unit = nl_dig_string(benchmark, "unit", NULL);
+            cleanup_free char *key = name && unit ? key_of(name, unit) : NULL;
+
+            if (key && !json_object_get(of_layer, key))
+                json_object_set(of_layer, key, benchmark);
+        }
+        json_array_append_new(index, of_layer);
     }
-    return NULL;
+    return index;
 }
 
 size_t nl_benchmark_samples(const json_t *benchmark, double **samples)
@@ -157,7 +178,7 @@ static json_t *layer_json(const struct series *series, const struct series *l0,
 }
 
 /* One benchmark through all layers; NULL if no layer has samples of it. */
-static json_t *benchmark_json(const json_t *document, const json_t *benchmark)
+static json_t *benchmark_json(const json_t *document, const json_t *index, const json_t *benchmark)
 {
     const char *name = nl_dig_string(benchmark, "name", "");
     const char *unit = nl_dig_string(benchmark, "unit", "");
@@ -165,12 +186,13 @@ static json_t *benchmark_json(const json_t *document, const json_t *benchmark)
     const json_t *layers = json_object_get(document, "layers");
     size_t n = json_array_size(layers);
     struct series *all = calloc(n ? n : 1, sizeof(*all));
+    cleanup_free char *key = key_of(name, unit);
     cleanup_json json_t *elements = json_array();
 
     for (size_t i = 0; all && i < n; i++) {
         const json_t *layer = json_array_get(layers, i);
 
-        read_series(layer, find_benchmark(layer, name, unit), &all[i]);
+        read_series(layer, key ? json_object_get(json_array_get(index, i), key) : NULL, &all[i]);
         if (all[i].n > 0)
             json_array_append_new(elements, layer_json(&all[i], i > 0 ? &all[0] : NULL,
                                                        i > 0 ? &all[i - 1] : NULL, rate));
@@ -187,6 +209,7 @@ static json_t *benchmark_json(const json_t *document, const json_t *benchmark)
 json_t *nl_slowdown(const json_t *document)
 {
     cleanup_json json_t *seen = json_object();
+    cleanup_json json_t *index = index_benchmarks(document);
     json_t *slowdown = json_array();
     size_t i, k;
     json_t *layer, *benchmark;
@@ -201,7 +224,7 @@ json_t *nl_slowdown(const json_t *document)
             if (!name || json_object_get(seen, name))
                 continue;
             json_object_set_new(seen, name, json_true());
-            entry = benchmark_json(document, benchmark);
+            entry = benchmark_json(document, index, benchmark);
             if (entry)
                 json_array_append_new(slowdown, entry);
         }
