@@ -6,8 +6,14 @@
 #define AGENT_CLOCK_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
-/* What the operation "clock" answers (protocol.h); a new reference. */
-json_t *agent_clock(void);
+/* What the operation "clock" answers (protocol.h); a new reference. RATE: with what the kernel
+   takes the TSC's rate for, which takes longer to find than to read the clock. */
+json_t *agent_clock(bool rate);
+
+/* The rate in kHz that a kernel takes the TSC to have, by RECORDS of its log as agent_kmsg_read()
+   makes them: its last statement, which is the most refined. 0 where it says none. */
+double agent_clock_tsc_khz(const json_t *records);
 
 #endif

@@ -101,9 +101,8 @@ static int op_clock(struct agent_context *context, const json_t *request, json_t
                     struct agent_error *error)
 {
     (void)context;
-    (void)request;
     (void)error;
-    *result = agent_clock();
+    *result = agent_clock(json_is_true(json_object_get(request, "rate")));
     return 0;
 }
 

@@ -36,9 +36,10 @@
  *              with "metered": true -> {"name", "version", "repeats", "operations", "warmup",
  *              "short", "skipped"}: single operations between marks (agents/mark.h), not timed
  *   benches    {} -> {"benchmarks": [{"name", "unit", "about", "needs_vcpus", "needs_hypervisor"}]}
- *   clock      {} -> {"source": "kvm-clock", "raw_ns": N, "tsc": N, "tsc_width": N,
+ *   clock      {"rate": bool} -> {"source": "kvm-clock", "raw_ns": N, "tsc": N, "tsc_width": N,
  *              "kernel_tsc_khz": N | null}   CLOCK_MONOTONIC_RAW was read when the TSC was between
- *              "tsc" and "tsc" + "tsc_width"; the rate that the kernel takes the TSC to have
+ *              "tsc" and "tsc" + "tsc_width"; with "rate" the rate that the kernel takes the TSC to
+ *              have, by the last statement of its log; null where that is not known
  *   exec       {"argv": [...], "directory", "environment": {...}, "timeout_s", "output_limit",
  *              "input"} -> {"exit": N | null, "signal": N | null, "timed_out": bool,
  *              "seconds", "stdout", "stderr", "truncated": bool}   (what is not UTF-8, and zero,

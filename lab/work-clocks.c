@@ -14,7 +14,7 @@ struct nl_clock_look *nl_work_clocks_new(const struct nl_stack *stack)
 }
 
 /* The clocks of the layer INDEX; -1 is where this runs. */
-static int read_clock(struct nl_stack *stack, int index, struct nl_clock *clock, json_t **reply,
+static int read_clock(struct nl_stack *stack, int index, struct nl_clock *clock,
                       struct nl_error **err)
 {
     cleanup_json json_t *answer = NULL;
@@ -26,29 +26,25 @@ static int read_clock(struct nl_stack *stack, int index, struct nl_clock *clock,
     if (nl_layer_ask(&stack->layers[index], "clock", NULL, &answer, err) < 0 ||
         nl_clock_parse(answer, clock, err) < 0)
         return nl_wrap(err, "the clock of L%d", index);
-    if (reply) {
-        json_decref(*reply);
-        *reply = nl_steal(&answer);
-    }
     return 0;
 }
 
-static int look_once(struct nl_stack *stack, int index, struct nl_clock_look *look, json_t **reply,
+static int look_once(struct nl_stack *stack, int index, struct nl_clock_look *look,
                      struct nl_error **err)
 {
-    if (read_clock(stack, index - 1, &look->before, NULL, err) < 0 ||
-        read_clock(stack, index, &look->at, reply, err) < 0)
+    if (read_clock(stack, index - 1, &look->before, err) < 0 ||
+        read_clock(stack, index, &look->at, err) < 0)
         return -1;
-    return read_clock(stack, index - 1, &look->after, NULL, err);
+    return read_clock(stack, index - 1, &look->after, err);
 }
 
-static int look(struct nl_stack *stack, int index, struct nl_clock_look *closest, json_t **reply,
+static int look(struct nl_stack *stack, int index, struct nl_clock_look *closest,
                 struct nl_error **err)
 {
     for (int i = 0; i < ROUNDS; i++) {
         struct nl_clock_look one;
 
-        if (look_once(stack, index, &one, reply, err) < 0)
+        if (look_once(stack, index, &one, err) < 0)
             return -1;
         if (i == 0 || nl_clock_closer(&one, closest))
             *closest = one;
@@ -61,7 +57,7 @@ void nl_work_clocks_look(struct nl_stack *stack, struct nl_clock_look *looks)
     for (size_t i = 0; i < stack->n_layers; i++) {
         cleanup_error struct nl_error *ignored = NULL;
 
-        if (look(stack, (int)i, &looks[i], NULL, &ignored) < 0)
+        if (look(stack, (int)i, &looks[i], &ignored) < 0)
             looks[i] = (struct nl_clock_look){0};
     }
 }
@@ -73,7 +69,11 @@ void nl_work_clocks_end(struct nl_stack *stack, const struct nl_clock_look *firs
         cleanup_json json_t *reply = NULL;
         struct nl_clock_look last = {0};
 
-        if (first[i].at.raw_ns == 0 || look(stack, (int)i, &last, &reply, &ignored) < 0)
+        if (first[i].at.raw_ns == 0 || look(stack, (int)i, &last, &ignored) < 0)
+            continue;
+        /* Not while looking: finding the rate takes its time. */
+        if (nl_layer_ask(&stack->layers[i], "clock", json_pack("{s:b}", "rate", 1), &reply,
+                         &ignored) < 0)
             continue;
         nl_document_layer_set(stack->document, i, "clocks",
                               nl_clocks_between(reply, &first[i], &last, !stack->layers[i].local));
