@@ -17,8 +17,8 @@ enum { KEY_FORCE = 'f', KEY_JSON = 'j', KEY_WITH = 0x100, KEY_ABOVE, KEY_ALPHA, 
 static const struct argp_option option_table[] = {
     {"with", KEY_WITH, NULL, 0, "What follows is new; what came before is the base", 0},
     {"fail-above", KEY_ABOVE, "PERCENT", 0,
-     "Exit with 1 if anything got worse by more than this, with confidence, or a new run failed as "
-     "no run of the base did",
+     "Exit with 1 if anything got worse by more than this, with confidence, a new run failed as no "
+     "run of the base did, or something that the base measured is missing, which new was asked for",
      0},
     {"alpha", KEY_ALPHA, "P", 0,
      "Chance that anything in the table is called changed for nothing (default: 0.05)", 0},
@@ -99,7 +99,8 @@ static const struct argp argp = {
         "Say what changed between two runs, or two sets of runs, by benchmark and layer. Each is a "
         "document, or a folder with documents of several runs.\v"
         "Exit status: 0; with --fail-above 1 if something got worse by more than that with "
-        "confidence, or a new run failed as no run of the base did; 2 if a document cannot be "
+        "confidence, a new run failed as no run of the base did, or something that the base "
+        "measured is missing; 2 if a document cannot be "
         "read, "
         "the runs are not comparable, or --fail-above has nothing to judge; 3 if an output cannot "
         "be written.",

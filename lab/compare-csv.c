@@ -80,6 +80,28 @@ static void write_row(struct nl_csv *csv, const json_t *row, const char *kind, c
     nl_csv_line(csv);
 }
 
+/* What only one side measured: its verdict says so, and it failed where it was lost and that
+ * counts.
+ */
+static void write_only(struct nl_csv *csv, const json_t *comparison, const char *list,
+                       const char *verdict, size_t layers)
+{
+    bool judged = nl_dig(comparison, "fail_above");
+    size_t i;
+    json_t *element;
+
+    json_array_foreach(json_object_get(comparison, list), i, element)
+    {
+        bool timed = nl_dig_is(element, "kind", "time");
+        cleanup_json json_t *row = json_copy(element);
+
+        json_object_set_new(row, "verdict", json_string(verdict));
+        json_object_set_new(row, "failed", json_boolean(judged && nl_dig_true(element, "lost")));
+        write_row(csv, row, nl_dig_string(element, "kind", ""),
+                  timed ? "base.median" : "base.total", timed ? "new.median" : "new.total", layers);
+    }
+}
+
 char *nl_compare_csv(const json_t *comparison)
 {
     const json_t *metered = json_object_get(comparison, "metered");
@@ -92,5 +114,7 @@ char *nl_compare_csv(const json_t *comparison)
         write_row(&csv, row, "time", "base.median", "new.median", layers);
     json_array_foreach(metered, i, row)
         write_row(&csv, row, "metered", "base.total", "new.total", layers);
+    write_only(&csv, comparison, "only_in_base", "only in base", layers);
+    write_only(&csv, comparison, "only_in_new", "only in new", layers);
     return nl_csv_finish(&csv);
 }

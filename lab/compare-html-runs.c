@@ -3,6 +3,7 @@
  * compare-html.h.
  */
 #include "compare-html.h"
+#include "compare-only.h"
 #include "compare-runs.h"
 #include "compare-words.h"
 #include "compare.h"
@@ -116,5 +117,36 @@ void nl_compare_html_failures(const struct nl_page *page)
     nl_html_table(page->html, "Runs that did not pass, or failed as expected", headings);
     write_failed_side(page, "base");
     write_failed_side(page, "new");
+    nl_html_table_end(page->html);
+}
+
+static void write_only(const struct nl_page *page, const char *side, const char *list)
+{
+    cleanup_json json_t *groups = nl_compare_only_groups(json_object_get(page->document, list));
+    struct nl_html *html = page->html;
+    size_t i;
+    json_t *group;
+
+    json_array_foreach(groups, i, group)
+    {
+        if (i >= RUNS_MAX)
+            break;
+        nl_html_open(html, "tr", i == 0 ? "first" : NULL);
+        nl_html_row_heading(html, side);
+        nl_html_cell(html, NULL, "%s", nl_dig_string(group, "layer", "?"));
+        nl_html_cell(html, NULL, "%s", nl_dig_string(group, "what", "?"));
+        nl_html_cell(html, nl_dig_true(group, "lost") ? "fail" : NULL, "%s",
+                     nl_dig_string(group, "why", ""));
+        nl_html_close(html);
+    }
+}
+
+void nl_compare_html_only(const struct nl_page *page)
+{
+    static const char *const headings[] = {"Only in", "At", "What", "Why not in new", NULL};
+
+    nl_html_table(page->html, "What only one side measured", headings);
+    write_only(page, "base", "only_in_base");
+    write_only(page, "new", "only_in_new");
     nl_html_table_end(page->html);
 }

@@ -365,12 +365,19 @@ static bool any_failed(const json_t *comparison)
     return nl_compare_runs_failed(comparison) > 0;
 }
 
+static bool any_only(const json_t *comparison)
+{
+    return nl_dig_integer(comparison, "sum.only_in_base", 0) > 0 ||
+           nl_dig_integer(comparison, "sum.only_in_new", 0) > 0;
+}
+
 static const struct nl_page_section sections[] = {
     {"failures", "Failures", NULL, any_failed, nl_compare_html_failures},
     {"not-comparable", "Not comparable", "not_comparable", NULL, write_obstacles},
     {"differs", "What differs", "differs", NULL, write_subjects},
     {"times", "Times", "times", NULL, write_times},
     {"counted", "Counted", "metered", NULL, write_metered},
+    {"only", "Only one side", NULL, any_only, nl_compare_html_only},
     {"runs", "Runs", "base", NULL, nl_compare_html_runs},
 };
 

@@ -2,6 +2,7 @@
  * compare-metered.c - what changed in counted instructions: see compare-metered.h.
  */
 #include "compare-metered.h"
+#include "compare-only.h"
 #include "dig.h"
 #include "rank-test.h"
 
@@ -15,39 +16,52 @@
 /* A document that nobody vouches for may name any number of layers. */
 #define LAYERS_MAX 16
 
-json_t *nl_compare_names(const struct nl_document_set *set, const char *key)
+/* Those of DOCUMENT that are not in SEEN. */
+static void add_names(json_t *names, json_t *seen, const json_t *document, const char *key)
 {
-    cleanup_json json_t *seen = json_object();
-    json_t *names = json_array();
     size_t i, k;
     json_t *layer, *benchmark;
 
-    for (size_t d = 0; d < set->n; d++)
-        json_array_foreach(json_object_get(set->documents[d], "layers"), i, layer)
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
+    {
+        json_array_foreach(json_object_get(layer, key), k, benchmark)
         {
-            json_array_foreach(json_object_get(layer, key), k, benchmark)
-            {
-                const char *name = nl_dig_string(benchmark, "name", NULL);
+            const char *name = nl_dig_string(benchmark, "name", NULL);
 
-                if (!name || json_object_get(seen, name))
-                    continue;
-                json_object_set_new(seen, name, json_true());
-                json_array_append_new(names, json_string(name));
-            }
+            if (!name || json_object_get(seen, name))
+                continue;
+            json_object_set_new(seen, name, json_true());
+            json_array_append_new(names, json_string(name));
         }
+    }
+}
+
+json_t *nl_compare_names(const struct nl_document_set *base, const struct nl_document_set *new,
+                         const char *key)
+{
+    cleanup_json json_t *seen = json_object();
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < base->n; i++)
+        add_names(names, seen, base->documents[i], key);
+    for (size_t i = 0; i < new->n; i++)
+        add_names(names, seen, new->documents[i], key);
     return names;
 }
 
-size_t nl_compare_depth(const struct nl_document_set *set)
+static size_t depth_of(const struct nl_document_set *set, size_t most)
 {
-    size_t most = 0;
-
     for (size_t i = 0; i < set->n; i++) {
         size_t n = json_array_size(json_object_get(set->documents[i], "layers"));
 
         most = n > most ? n : most;
     }
     return most > LAYERS_MAX ? LAYERS_MAX : most;
+}
+
+size_t nl_compare_depth(const struct nl_document_set *base, const struct nl_document_set *new)
+{
+    return depth_of(new, depth_of(base, 0));
 }
 
 const json_t *nl_compare_find(const json_t *document, size_t index, const char *key,
@@ -255,28 +269,37 @@ static void judge_unknown(json_t *rows, double alpha)
     }
 }
 
-json_t *nl_compare_metered(const struct nl_document_set *base, const struct nl_document_set *new,
-                           const struct nl_compare_options *options)
+/* The benchmark NAME at layer K: a row, or what only one side has. */
+static void add_row(json_t *rows, json_t *only, const struct nl_document_set *base,
+                    const struct nl_document_set *new, size_t k, const char *name,
+                    const struct nl_compare_options *options)
 {
-    cleanup_json json_t *names = nl_compare_names(base, "metered");
+    struct side before = collect(base, k, name), after = collect(new, k, name);
+    char layer[24];
+
+    snprintf(layer, sizeof(layer), "L%zu", k);
+    if (before.n > 0 && after.n > 0)
+        json_array_append_new(rows, row(name, layer, &before, &after, options));
+    else if (before.n > 0)
+        nl_compare_only_add(only, "base", "metered", name, "instructions", k, side_json(&before));
+    else if (after.n > 0)
+        nl_compare_only_add(only, "new", "metered", name, "instructions", k, side_json(&after));
+    free(before.totals);
+    free(after.totals);
+}
+
+json_t *nl_compare_metered(const struct nl_document_set *base, const struct nl_document_set *new,
+                           const struct nl_compare_options *options, json_t *only)
+{
+    cleanup_json json_t *names = nl_compare_names(base, new, "metered");
     json_t *rows = json_array();
-    size_t i, depth = nl_compare_depth(base);
+    size_t i, depth = nl_compare_depth(base, new);
     json_t *name;
 
     json_array_foreach(names, i, name)
     {
-        for (size_t k = 0; k < depth; k++) {
-            struct side before = collect(base, k, json_string_value(name));
-            struct side after = collect(new, k, json_string_value(name));
-            char layer[24];
-
-            snprintf(layer, sizeof(layer), "L%zu", k);
-            if (before.n > 0 && after.n > 0)
-                json_array_append_new(
-                    rows, row(json_string_value(name), layer, &before, &after, options));
-            free(before.totals);
-            free(after.totals);
-        }
+        for (size_t k = 0; k < depth; k++)
+            add_row(rows, only, base, new, k, json_string_value(name), options);
     }
     judge_unknown(rows, options->alpha);
     return rows;

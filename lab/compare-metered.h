@@ -6,16 +6,18 @@
 
 #include "compare.h"
 
-/* The rows of "metered" (docs/document.md#compare), judged. New reference. */
+/* The rows of "metered" (docs/document.md#compare), judged; what one side only counted goes to ONLY
+   (compare-only.h). New reference. */
 json_t *nl_compare_metered(const struct nl_document_set *base, const struct nl_document_set *new,
-                           const struct nl_compare_options *options);
+                           const struct nl_compare_options *options, json_t *only);
 
-/* Names of benchmarks in arrays KEY of all layers of all documents of SET, each once, in the order
-   of their first appearance. New reference. */
-json_t *nl_compare_names(const struct nl_document_set *set, const char *key);
+/* Names of benchmarks in arrays KEY of all layers of all documents of both sides, each once, in the
+   order of their first appearance. New reference. */
+json_t *nl_compare_names(const struct nl_document_set *base, const struct nl_document_set *new,
+                         const char *key);
 
 /* How many layers the document with the most of them has. */
-size_t nl_compare_depth(const struct nl_document_set *set);
+size_t nl_compare_depth(const struct nl_document_set *base, const struct nl_document_set *new);
 
 /* The benchmark NAME in array KEY of layer INDEX, unless it was skipped; NULL if there is none. */
 const json_t *nl_compare_find(const json_t *document, size_t index, const char *key,

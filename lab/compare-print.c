@@ -2,6 +2,7 @@
  * compare-print.c - a comparison as text: see compare.h.
  */
 #include "compare.h"
+#include "compare-only.h"
 #include "compare-runs.h"
 #include "compare-words.h"
 #include "dig.h"
@@ -90,6 +91,30 @@ static void print_differences(const struct nl_text *to, const json_t *difference
             continue;
         fprintf(to->out, "  %-4s", nl_dig_string(each, "layer", "run"));
         nl_text_wrap(to, text, 6, 8);
+    }
+}
+
+/* What only one side measured; in yellow what was lost. */
+static void print_only(const struct nl_text *to, const json_t *list, const char *title)
+{
+    cleanup_json json_t *groups = nl_compare_only_groups(list);
+    size_t i;
+    json_t *group;
+
+    if (json_array_size(groups) > 0)
+        nl_text_section(to, title, NULL);
+    json_array_foreach(groups, i, group)
+    {
+        const char *why = nl_dig_string(group, "why", NULL);
+        cleanup_free char *text = NULL;
+
+        if (asprintf(&text, "%s%s%s", nl_dig_string(group, "what", "?"), why ? ": " : "",
+                     why ? why : "") < 0)
+            continue;
+        fprintf(to->out, "  %s%-4s", nl_dig_true(group, "lost") ? to->yellow : "",
+                nl_dig_string(group, "layer", "?"));
+        nl_text_wrap(to, text, 6, 8);
+        fputs(nl_dig_true(group, "lost") ? to->plain : "", to->out);
     }
 }
 
@@ -340,5 +365,7 @@ void nl_compare_text(const json_t *comparison, FILE *out, bool colour)
         print_times(&to, comparison);
     if (json_array_size(json_object_get(comparison, "metered")) > 0)
         print_metered(&to, comparison);
+    print_only(&to, json_object_get(comparison, "only_in_base"), "Only in base");
+    print_only(&to, json_object_get(comparison, "only_in_new"), "Only in new");
     print_sum(&to, comparison);
 }

@@ -6,6 +6,7 @@
 #include "diagnosis.h"
 #include "dig.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static const struct {
@@ -64,18 +65,37 @@ static long sum_of(const json_t *comparison, const char *key)
 
 char *nl_compare_counts(const json_t *comparison)
 {
+    static const struct {
+        const char *key, *words;
+        bool always;
+    } counts[] = {
+        {"worse", "worse", true},
+        {"better", "better", true},
+        {"differs", "differ", true},
+        {"unchanged", "unchanged as far as can be told", true},
+        {"not judged", "not judged", true},
+        {"only_in_base", "only in base", false},
+        {"only_in_new", "only in new", false},
+    };
+    bool rows = nl_compare_has_rows(comparison);
     char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
 
-    if (!nl_compare_has_rows(comparison))
-        return strdup("Base and new measured nothing in common.");
-    if (asprintf(&text,
-                 "%ld worse, %ld better, %ld differ, %ld unchanged as far as can be told, %ld not "
-                 "judged",
-                 sum_of(comparison, "worse"), sum_of(comparison, "better"),
-                 sum_of(comparison, "differs"), sum_of(comparison, "unchanged"),
-                 sum_of(comparison, "not judged")) < 0)
+    if (!out)
         return NULL;
-    return text;
+    if (!rows)
+        fputs("Base and new measured nothing in common", out);
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        long n = sum_of(comparison, counts[i].key);
+
+        if (counts[i].always ? rows : n > 0)
+            fprintf(out, "%s%ld %s", ftell(out) > 0 ? ", " : "", n, counts[i].words);
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* "1 new run" or "2 new runs", then VERB or VERBS, each after a semicolon but for the first. */
@@ -95,6 +115,19 @@ static void say_failures(FILE *out, const json_t *comparison)
     say(out, "new run", sum_of(comparison, "new_failures"), "failed, as no run of the base did",
         "failed, as no run of the base did");
     say(out, "row", sum_of(comparison, "failed"), worse, worse);
+    say(out, "measurement", sum_of(comparison, "lost"),
+        "of the base is missing, which new was asked for",
+        "of the base are missing, which new was asked for");
+}
+
+static void say_passed(FILE *out, const json_t *comparison)
+{
+    fprintf(out, "nothing is known to have got worse by more than %g %%",
+            nl_dig_number(comparison, "fail_above", 0));
+    if (sum_of(comparison, "differs") > 0)
+        fputs("; what differs is not known to be worse or better", out);
+    say(out, "measurement", sum_of(comparison, "only_in_base"), "is only in the base",
+        "are only in the base");
 }
 
 static void say_unjudged(FILE *out, const json_t *comparison)
@@ -120,11 +153,7 @@ char *nl_compare_reasons(const json_t *comparison)
         return NULL;
     say_failures(out, comparison);
     if (status == NL_EXIT_PASSED)
-        fprintf(out, "nothing is known to have got worse by more than %g %%%s",
-                nl_dig_number(comparison, "fail_above", 0),
-                sum_of(comparison, "differs") > 0
-                    ? "; what differs is not known to be worse or better"
-                    : "");
+        say_passed(out, comparison);
     else if (status == NL_EXIT_REQUEST)
         say_unjudged(out, comparison);
     if (fclose(out) == 0)

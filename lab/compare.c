@@ -4,6 +4,7 @@
 #include "compare.h"
 #include "comparable.h"
 #include "compare-metered.h"
+#include "compare-only.h"
 #include "compare-runs.h"
 #include "dig.h"
 #include "rank-test.h"
@@ -111,21 +112,38 @@ static json_t *row(const json_t *benchmark, const char *layer, const struct side
     return json;
 }
 
-static void add_row(json_t *rows, const struct nl_document_set *base,
+/* The benchmark NAME at layer K of the first run that has it. */
+static const json_t *first_of(const struct nl_document_set *base, const struct nl_document_set *new,
+                              size_t k, const char *name)
+{
+    const struct nl_document_set *sets[] = {base, new};
+    const json_t *found = NULL;
+
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; i < sets[side]->n && !found; i++)
+            found = nl_compare_find(sets[side]->documents[i], k, "benchmarks", name);
+    return found;
+}
+
+/* The benchmark NAME at layer K: a row, or what only one side has. */
+static void add_row(json_t *rows, json_t *only, const struct nl_document_set *base,
                     const struct nl_document_set *new, size_t k, const char *name, double alpha)
 {
     bool medians = count_runs(base, k, name) >= NL_COMPARE_RUNS_MIN &&
                    count_runs(new, k, name) >= NL_COMPARE_RUNS_MIN;
     struct side before = collect(base, k, name, medians);
     struct side after = collect(new, k, name, medians);
-    const json_t *benchmark = NULL;
+    const json_t *benchmark = first_of(base, new, k, name);
+    const char *unit = nl_dig_string(benchmark, "unit", "");
     char layer[24];
 
-    for (size_t i = 0; i < base->n && !benchmark; i++)
-        benchmark = nl_compare_find(base->documents[i], k, "benchmarks", name);
     snprintf(layer, sizeof(layer), "L%zu", k);
     if (before.n > 0 && after.n > 0)
         json_array_append_new(rows, row(benchmark, layer, &before, &after, medians, alpha));
+    else if (before.n > 0)
+        nl_compare_only_add(only, "base", "time", name, unit, k, side_json(&before));
+    else if (after.n > 0)
+        nl_compare_only_add(only, "new", "time", name, unit, k, side_json(&after));
     free(before.numbers);
     free(after.numbers);
 }
@@ -154,19 +172,19 @@ static void judge(json_t *row, double p_holm, const struct nl_compare_options *o
 }
 
 static int compare_times(const struct nl_document_set *base, const struct nl_document_set *new,
-                         const struct nl_compare_options *options, json_t **result,
+                         const struct nl_compare_options *options, json_t *only, json_t **result,
                          struct nl_error **err)
 {
-    cleanup_json json_t *names = nl_compare_names(base, "benchmarks");
+    cleanup_json json_t *names = nl_compare_names(base, new, "benchmarks");
     cleanup_json json_t *rows = json_array();
     cleanup_free double *p = NULL;
-    size_t i, depth = nl_compare_depth(base);
+    size_t i, depth = nl_compare_depth(base, new);
     json_t *name, *each;
 
     json_array_foreach(names, i, name)
     {
         for (size_t k = 0; k < depth; k++)
-            add_row(rows, base, new, k, json_string_value(name), options->alpha);
+            add_row(rows, only, base, new, k, json_string_value(name), options->alpha);
     }
     p = calloc(json_array_size(rows) + 1, sizeof(*p));
     if (!p)
@@ -212,7 +230,22 @@ static size_t count(const json_t *rows, const char *key, const json_t *value)
     return n;
 }
 
-static json_t *sum_up(const json_t *times, const json_t *metered, const json_t *runs)
+static void sum_up_only(json_t *sum, const json_t *only)
+{
+    static const char *const lists[] = {"only_in_base", "only_in_new"};
+    cleanup_json json_t *yes = json_true();
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        json_object_set_new(
+            sum, lists[i],
+            json_integer((json_int_t)json_array_size(json_object_get(only, lists[i]))));
+    json_object_set_new(
+        sum, "lost",
+        json_integer((json_int_t)count(json_object_get(only, "only_in_base"), "lost", yes)));
+}
+
+static json_t *sum_up(const json_t *times, const json_t *metered, const json_t *only,
+                      const json_t *runs)
 {
     static const char *const verdicts[] = {"worse", "better", "differs", "unchanged", "not judged"};
     json_t *sum = json_object();
@@ -233,6 +266,7 @@ static json_t *sum_up(const json_t *times, const json_t *metered, const json_t *
                         json_integer((json_int_t)count(runs, "new_failure", yes)));
     json_object_set_new(sum, "interrupted",
                         json_integer((json_int_t)count(runs, "status", interrupted)));
+    sum_up_only(sum, only);
     return sum;
 }
 
@@ -251,10 +285,11 @@ bool nl_compare_has_rows(const json_t *comparison)
            json_array_size(json_object_get(comparison, "metered")) > 0;
 }
 
-/* A run that failed is a result also if it measured nothing. */
+/* A run that failed is a result also if it measured nothing, and so is what was lost. */
 static int check_rows(const json_t *comparison, struct nl_error **err)
 {
-    if (nl_compare_has_rows(comparison) || nl_compare_runs_failed(comparison) > 0)
+    if (nl_compare_has_rows(comparison) || nl_compare_runs_failed(comparison) > 0 ||
+        nl_dig_integer(comparison, "sum.lost", 0) > 0)
         return 0;
     nl_fail(err, NL_EXIT_REQUEST, "%s and %s measured nothing in common",
             nl_dig_string(json_array_get(json_object_get(comparison, "base"), 0), "path", "?"),
@@ -269,6 +304,7 @@ int nl_compare(const struct nl_document_set *base, const struct nl_document_set 
     cleanup_json json_t *obstacles = json_array();
     cleanup_json json_t *differences = json_array();
     cleanup_json json_t *runs = nl_compare_runs(new, base);
+    cleanup_json json_t *only = nl_compare_only_new();
     cleanup_json json_t *times = NULL;
     cleanup_json json_t *metered = NULL;
     cleanup_json json_t *made = NULL;
@@ -277,16 +313,17 @@ int nl_compare(const struct nl_document_set *base, const struct nl_document_set 
     look_at_all(new, reference, obstacles, differences);
     if (json_array_size(obstacles) > 0 && !options->force)
         return refuse(obstacles, err);
-    if (compare_times(base, new, options, &times, err) < 0)
+    if (compare_times(base, new, options, only, &times, err) < 0)
         return -1;
-    metered = nl_compare_metered(base, new, options);
+    metered = nl_compare_metered(base, new, options, only);
+    nl_compare_only_explain(only, new);
     made = json_pack("{s:{s:s}, s:o, s:O, s:f, s:o, s:O, s:O, s:O, s:O, s:o}", "nestlab", "version",
                      NL_VERSION, "base", nl_compare_runs(base, NULL), "new", runs, "alpha",
                      options->alpha, "fail_above",
                      isnan(options->fail_above) ? json_null() : json_real(options->fail_above),
                      "not_comparable", obstacles, "differs", differences, "times", times, "metered",
-                     metered, "sum", sum_up(times, metered, runs));
-    if (!made)
+                     metered, "sum", sum_up(times, metered, only, runs));
+    if (!made || json_object_update(made, only) < 0)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
     if (check_rows(made, err) < 0)
         return -1;
@@ -299,7 +336,8 @@ int nl_compare_status(const json_t *comparison)
     if (!nl_dig(comparison, "fail_above"))
         return NL_EXIT_PASSED;
     if (nl_dig_integer(comparison, "sum.failed", 0) > 0 ||
-        nl_dig_integer(comparison, "sum.new_failures", 0) > 0)
+        nl_dig_integer(comparison, "sum.new_failures", 0) > 0 ||
+        nl_dig_integer(comparison, "sum.lost", 0) > 0)
         return NL_EXIT_CHECK_FAILED;
     return nl_compare_has_rows(comparison) && nl_dig_integer(comparison, "sum.interrupted", 0) == 0
                ? NL_EXIT_PASSED

@@ -30,9 +30,9 @@ int nl_compare(const struct nl_document_set *base, const struct nl_document_set 
 bool nl_compare_has_rows(const json_t *comparison);
 
 /* The exit status that COMPARISON leads to: NL_EXIT_PASSED; and with fail_above
-   NL_EXIT_CHECK_FAILED where a row failed or a new run did, as no run of the base, and
-   NL_EXIT_REQUEST where neither did, but nothing was measured in common, or a new run was
-   interrupted: that is no pass. */
+   NL_EXIT_CHECK_FAILED where a row failed, or a new run did, as no run of the base, or
+   what the base measured was lost, and NL_EXIT_REQUEST where none of that is so, but nothing was
+   measured in common, or a new run was interrupted: that is no pass. */
 int nl_compare_status(const json_t *comparison);
 
 /* What changed, for a terminal. */
