@@ -139,7 +139,10 @@ static void print_instructions(const struct nl_text *to, const json_t *document,
     nl_each_benchmark(document, "metered", is_metered, instructions_row, &rows);
     if (!rows.table && json_array_size(notes) == 0)
         return;
-    nl_text_section(to, "Meter", "instructions of one operation, by layer; ~ see below");
+    nl_text_section(to, "Meter",
+                    json_object_size(marks) > 0
+                        ? "instructions of one operation, by layer; ~ see below"
+                        : "instructions of one operation, by layer");
     nl_text_extra_exits(to, document, "meter");
     if (rows.table)
         nl_table_print(rows.table, to->out, to->dim, to->plain);

@@ -258,8 +258,8 @@ char *nl_notes_exits(const json_t *document)
                              "operations, with ticks and asking as well: an upper bound, too, and "
                              "not the same numbers."
                            : "",
-                 metered ? " The meter's are of one operation of yet another round: exact where "
-                           "they have no ~."
+                 metered ? " The meter's are of one operation of yet another round, without "
+                           "ticks where they have no ~."
                          : "") < 0)
         return NULL;
     return text;

@@ -157,7 +157,7 @@ static void test_all_skipped(void **state)
     cleanup_free char *page = nl_report_html_text(document);
 
     (void)state;
-    assert_has(text, "\n\nMeter  instructions of one operation, by layer; ~ see below\n"
+    assert_has(text, "\n\nMeter  instructions of one operation, by layer\n"
                      "  left out: ipi at L0: needs 2 vCPUs\n");
     assert_has(page, "<li>left out: ipi at L0: needs 2 vCPUs</li>");
     assert_has_not(page, "Instructions of one operation");
