@@ -126,6 +126,11 @@ static int tick_quietly(void *data, struct nl_error **err)
     return nl_watch_tick(data, err);
 }
 
+void nl_layer_watch(struct nl_layer *layer)
+{
+    nl_link_watch(layer->link, tick_quietly, layer);
+}
+
 /* libvirt may have to probe QEMU first, and on a loaded machine an emulated layer takes its time:
    the scenario's patience for a boot is its patience for this too. */
 static nl_deadline create_deadline(const struct nl_layer *layer)
@@ -170,7 +175,7 @@ static int greet(struct nl_layer *layer, struct nl_error **err)
         return -1;
     layer->disks = json_incref(json_object_get(hello, "disks"));
     layer->greeted = true;
-    nl_link_watch(layer->link, tick_quietly, layer);
+    nl_layer_watch(layer);
     if (json_is_true(json_object_get(hello, "ready"))) {
         pthread_mutex_lock(&layer->lock);
         layer->ready = true;

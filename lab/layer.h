@@ -11,6 +11,10 @@
    document. On failure the document's "failure" says which phase, and what was seen. */
 int nl_layer_up(struct nl_layer *layer, struct nl_error **err);
 
+/* Have nl_watch_tick() called while an answer of its agent is waited for, as is done once it is up:
+   for who had something else called. */
+void nl_layer_watch(struct nl_layer *layer);
+
 /* Read its domain's counters into the document. WHEN as nl_document_layer_exits() has it. Counting
    is best effort: a layer below that is gone has no counters to give. */
 void nl_layer_count_exits(struct nl_layer *layer, const char *when);

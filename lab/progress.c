@@ -18,6 +18,7 @@ static struct {
     bool open;
     char what[TEXT_BYTES];
     char last[TEXT_BYTES];
+    char item[48]; /* " 5 of 6", or nothing */
     int64_t started;
     int64_t printed;
 } step;
@@ -58,7 +59,7 @@ static void draw_live(const char *detail)
 
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20)
         width = size.ws_col;
-    if (asprintf(&line, "%s%s%s  %.0f s", step.what, detail[0] ? ": " : " ...", detail,
+    if (asprintf(&line, "%s%s%s%s  %.0f s", step.what, step.item, detail[0] ? ": " : " ...", detail,
                  seconds_open()) < 0)
         return;
     fitting = nl_printable(line, (size_t)width - 1);
@@ -92,7 +93,7 @@ void nl_progress_begin(const char *format, ...)
     put_text(step.what, format, args);
     va_end(args);
     step.open = true;
-    step.last[0] = '\0';
+    step.last[0] = step.item[0] = '\0';
     step.started = step.printed = nl_now_ms();
     if (step.quiet)
         return;
@@ -115,8 +116,14 @@ void nl_progress_update(const char *format, ...)
         draw_live(step.last);
     } else if (nl_now_ms() - step.printed >= PLAIN_INTERVAL_MS) {
         step.printed = nl_now_ms();
-        fprintf(stderr, "%s: %s (%.0f s so far)\n", step.what, step.last, seconds_open());
+        fprintf(stderr, "%s%s: %s (%.0f s so far)\n", step.what, step.item, step.last,
+                seconds_open());
     }
+}
+
+void nl_progress_item(size_t number, size_t of)
+{
+    snprintf(step.item, sizeof(step.item), " %zu of %zu", number, of);
 }
 
 void nl_progress_end(const char *format, ...)

@@ -6,6 +6,7 @@
 #define NL_PROGRESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* --quiet: only errors. */
 void nl_progress_quiet(bool quiet);
@@ -17,6 +18,9 @@ void nl_progress_begin(const char *format, ...) __attribute__((format(printf, 1,
 /* What the open step is busy with; on a terminal replaces the tail of the live line, elsewhere at
    most one line every 10 s. Also call it regularly to keep the seconds on the live line moving. */
 void nl_progress_update(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The open step is at item NUMBER (from 1) of OF, until the next one or its end: updates say so. */
+void nl_progress_item(size_t number, size_t of);
 
 /* End the open step: "WHAT  RESULT (N.N s)". Does nothing when no step is open. */
 void nl_progress_end(const char *format, ...) __attribute__((format(printf, 1, 2)));

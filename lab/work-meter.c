@@ -6,6 +6,7 @@
 #include "meter-result.h"
 #include "progress.h"
 #include "work-profile.h"
+#include "work-tally.h"
 #include "work.h"
 
 /* Operations that are not marked, to begin with. */
@@ -55,12 +56,14 @@ int nl_work_metered(struct nl_layer *layer, const char *name, json_t **metered,
     return *metered ? 0 : nl_fail(err, NL_EXIT_LAB, "out of memory");
 }
 
-static int meter_benchmark(struct nl_layer *layer, const char *name, struct nl_error **err)
+static int meter_benchmark(struct nl_layer *layer, const char *name, void *data,
+                           struct nl_error **err)
 {
     json_t *metered = NULL;
 
     if (nl_work_metered(layer, name, &metered, err) < 0)
         return -1;
+    nl_work_tally_add(data, metered);
     nl_document_layer_metered(layer->stack->document, layer->index, metered);
     return layer->stack->scenario->meter.profile ? nl_work_profile(layer, name, metered, err) : 0;
 }
@@ -68,24 +71,13 @@ static int meter_benchmark(struct nl_layer *layer, const char *name, struct nl_e
 int nl_work_meter(struct nl_stack *stack, struct nl_error **err)
 {
     const struct nl_meter_spec *spec = &stack->scenario->meter;
-    cleanup_json json_t *names = NULL;
-    size_t results = 0;
-    json_t *name;
-    size_t i;
+    struct nl_work_tally tally = {0};
+    cleanup_free char *text = NULL;
 
     nl_progress_begin("metering");
-    if (nl_work_names(stack, spec->benchmarks, &names, err) < 0)
+    if (nl_work_rows(stack, spec->benchmarks, spec->layers, meter_benchmark, &tally, err) < 0)
         return -1;
-    json_array_foreach(names, i, name)
-    {
-        for (size_t l = 0; l < stack->n_layers; l++) {
-            if (!nl_work_is_at(spec->layers, &stack->layers[l]))
-                continue;
-            if (meter_benchmark(&stack->layers[l], json_string_value(name), err) < 0)
-                return -1;
-            results++;
-        }
-    }
-    nl_progress_end("%zu results", results);
+    text = nl_work_tally_text(&tally);
+    nl_progress_end("%s", text);
     return 0;
 }

@@ -13,6 +13,8 @@
 #include "work-clocks.h"
 #include "work-failed.h"
 #include "work-reasons.h"
+#include "work-tally.h"
+#include "work-wait.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -32,7 +34,7 @@ static bool is_in_state(const struct nl_layer *layer, const char *state)
     return strcmp(layer->state, state) == 0;
 }
 
-bool nl_work_is_at(char *const *layers, const struct nl_layer *layer)
+static bool is_at(char *const *layers, const struct nl_layer *layer)
 {
     if (!layers)
         return true;
@@ -49,8 +51,8 @@ static bool has_answered(struct nl_layer *layer, nl_deadline deadline)
            !nl_interrupted();
 }
 
-int nl_work_names(struct nl_stack *stack, char *const *listed, json_t **names,
-                  struct nl_error **err)
+static int names_of(struct nl_stack *stack, char *const *listed, json_t **names,
+                    struct nl_error **err)
 {
     cleanup_json json_t *reply = NULL;
     json_t *item;
@@ -74,6 +76,30 @@ int nl_work_names(struct nl_stack *stack, char *const *listed, json_t **names,
     if (json_array_size(*names) == 0)
         return nl_fail(err, NL_EXIT_LAB, "the agent of %s knows no benchmarks",
                        stack->layers[0].spec->name);
+    return 0;
+}
+
+int nl_work_rows(struct nl_stack *stack, char *const *listed, char *const *layers, nl_work_row *row,
+                 void *data, struct nl_error **err)
+{
+    cleanup_json json_t *names = NULL;
+    size_t rows = 0, number = 0, i;
+    json_t *name;
+
+    if (names_of(stack, listed, &names, err) < 0)
+        return -1;
+    for (size_t l = 0; l < stack->n_layers; l++)
+        rows += is_at(layers, &stack->layers[l]) ? json_array_size(names) : 0;
+    json_array_foreach(names, i, name)
+    {
+        for (size_t l = 0; l < stack->n_layers; l++) {
+            if (!is_at(layers, &stack->layers[l]))
+                continue;
+            nl_progress_item(++number, rows);
+            if (row(&stack->layers[l], json_string_value(name), data, err) < 0)
+                return -1;
+        }
+    }
     return 0;
 }
 
@@ -118,9 +144,16 @@ static int ask_bench(struct nl_layer *layer, const char *phase, const char *name
     double seconds = layer->stack->scenario->timeouts.benchmark_s;
     nl_deadline deadline = nl_stack_deadline(layer->stack, seconds + REPLY_S);
     json_int_t extra = nl_dig_integer(arguments, "extra_exits", 0);
+    bool marked = nl_dig_true(arguments, "metered");
+    struct nl_work_wait wait = {.layer = layer, .limit_s = seconds};
+    cleanup_free char *what = NULL;
     json_t *guest;
 
-    nl_progress_update("%s at %s", name, layer->spec->name);
+    if (asprintf(&what, "%s at %s%s", name, layer->spec->name,
+                 marked && strcmp(phase, "meter") != 0 ? ", exits by reason" : "") < 0)
+        what = NULL;
+    if (marked && layer->stack->meter)
+        wait.operations = nl_dig_integer(arguments, "samples", 0);
     if (guest_to_boot(layer, &guest, err) < 0) {
         json_decref(arguments);
         return -1;
@@ -128,7 +161,8 @@ static int ask_bench(struct nl_layer *layer, const char *phase, const char *name
     json_object_set_new(arguments, "name", json_string(name));
     json_object_set_new(arguments, "deadline_s", json_real(seconds));
     json_object_set_new(arguments, "guest", guest);
-    if (nl_link_ask(layer->link, "bench", arguments, deadline, result, err) == 0)
+    wait.what = what ? what : name;
+    if (nl_work_ask(&wait, "bench", arguments, deadline, result, err) == 0)
         return check_extra_exits(layer, extra, result, err);
     nl_wrap(err, "benchmark %s", name);
     *refused = has_answered(layer, deadline);
@@ -160,14 +194,21 @@ static json_t *count_exits(struct nl_layer *layer)
     return counted;
 }
 
-static int run_benchmark(struct nl_layer *layer, const char *name,
-                         struct nl_failed_benchmarks *failed, struct nl_error **err)
+/* What becomes of all of them. */
+struct benchmarks {
+    struct nl_work_tally tally;
+    struct nl_failed_benchmarks failed;
+};
+
+static int run_benchmark(struct nl_layer *layer, const char *name, void *data,
+                         struct nl_error **err)
 {
     const struct nl_benchmark_spec *spec = &layer->stack->scenario->benchmarks;
     cleanup_json json_t *before = count_exits(layer);
     cleanup_json json_t *after = NULL;
     int64_t begun = nl_now_ms();
     json_t *result = NULL;
+    struct benchmarks *all = data;
     bool refused = false;
 
     if (ask_bench(layer, "benchmarks", name,
@@ -177,7 +218,8 @@ static int run_benchmark(struct nl_layer *layer, const char *name,
                   &result, &refused, err) < 0) {
         if (!refused)
             return -1;
-        nl_failed_benchmark(failed, layer, name, (double)(nl_now_ms() - begun) / 1000, err);
+        nl_failed_benchmark(&all->failed, layer, name, (double)(nl_now_ms() - begun) / 1000, err);
+        nl_work_tally_failed(&all->tally);
         return 0;
     }
     after = count_exits(layer);
@@ -186,38 +228,22 @@ static int run_benchmark(struct nl_layer *layer, const char *name,
         json_decref(result);
         return -1;
     }
+    nl_work_tally_add(&all->tally, result);
     nl_document_layer_benchmark(layer->stack->document, layer->index, result);
     return 0;
 }
 
-/* Each at every layer before the next one. */
-static int run_benchmarks(struct nl_stack *stack, const json_t *names, size_t *results,
-                          struct nl_failed_benchmarks *failed, struct nl_error **err)
+static void free_benchmarks(struct benchmarks *all)
 {
-    const struct nl_benchmark_spec *spec = &stack->scenario->benchmarks;
-    json_t *name;
-    size_t i;
-
-    json_array_foreach(names, i, name)
-    {
-        for (size_t l = 0; l < stack->n_layers; l++) {
-            if (!nl_work_is_at(spec->layers, &stack->layers[l]))
-                continue;
-            if (run_benchmark(&stack->layers[l], json_string_value(name), failed, err) < 0)
-                return -1;
-            ++*results;
-        }
-    }
-    return 0;
+    nl_failed_benchmarks_clear(&all->failed);
 }
 
 int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err)
 {
     const struct nl_benchmark_spec *spec = &stack->scenario->benchmarks;
+    NL_CLEANUP(free_benchmarks) struct benchmarks all = {0};
     cleanup_free struct nl_clock_look *clocks = NULL;
-    cleanup_failed_benchmarks struct nl_failed_benchmarks failed = {0};
-    cleanup_json json_t *names = NULL;
-    size_t results = 0;
+    cleanup_free char *text = NULL;
 
     if (!spec->names)
         return 0;
@@ -225,14 +251,13 @@ int nl_work_benchmarks(struct nl_stack *stack, struct nl_error **err)
     clocks = nl_work_clocks_new(stack);
     if (!clocks)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (nl_work_names(stack, spec->names, &names, err) < 0)
-        return -1;
     nl_work_clocks_look(stack, clocks);
-    if (run_benchmarks(stack, names, &results, &failed, err) < 0)
+    if (nl_work_rows(stack, spec->names, spec->layers, run_benchmark, &all, err) < 0)
         return -1;
     nl_work_clocks_end(stack, clocks);
-    nl_failed_benchmarks_tell(stack, &failed);
-    nl_progress_end("%zu results", results - failed.n);
+    nl_failed_benchmarks_tell(stack, &all.failed);
+    text = nl_work_tally_text(&all.tally);
+    nl_progress_end("%s", text);
     return 0;
 }
 
@@ -272,17 +297,20 @@ static int run_command(struct nl_stack *stack, size_t index, struct nl_error **e
     const struct nl_command_spec *command = &stack->scenario->commands[index];
     struct nl_layer *layer = nl_stack_layer(stack, command->layer);
     nl_deadline deadline = nl_stack_deadline(stack, command->timeout_s + REPLY_S);
-    cleanup_free char *folder = NULL;
+    cleanup_free char *folder = NULL, *what = NULL;
     cleanup_json json_t *reply = NULL;
     int rc;
 
     if (!layer || asprintf(&folder, COMMAND_FOLDER "-%zu", index) < 0)
         return nl_fail(err, NL_EXIT_REQUEST, "command %s: no layer %s", command->name,
                        command->layer);
-    nl_progress_update("%s at %s", command->name, command->layer);
+    if (asprintf(&what, "%s at %s", command->name, command->layer) < 0)
+        what = NULL;
+    struct nl_work_wait wait = {
+        .layer = layer, .what = what ? what : command->name, .limit_s = command->timeout_s};
     rc = place_files(layer, command, folder, deadline, err);
     if (rc == 0)
-        rc = nl_link_ask(layer->link, "exec",
+        rc = nl_work_ask(&wait, "exec",
                          json_pack("{s:o, s:s, s:f, s:i}", "argv", argv_json(command->argv),
                                    "directory", folder, "timeout_s", command->timeout_s,
                                    "output_limit", COMMAND_OUTPUT_MAX),
@@ -305,9 +333,11 @@ int nl_work_commands(struct nl_stack *stack, struct nl_error **err)
     if (stack->scenario->n_commands == 0)
         return 0;
     nl_progress_begin("commands");
-    for (size_t i = 0; i < stack->scenario->n_commands; i++)
+    for (size_t i = 0; i < stack->scenario->n_commands; i++) {
+        nl_progress_item(i + 1, stack->scenario->n_commands);
         if (run_command(stack, i, err) < 0)
             return -1;
+    }
     nl_progress_end("%zu run", stack->scenario->n_commands);
     return 0;
 }

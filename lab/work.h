@@ -21,12 +21,14 @@ int nl_work_collect(struct nl_stack *stack, struct nl_error **err);
 
 /* For those and for the meter (work-meter.h): */
 
-/* The benchmarks' names, an array: as LISTED, or for "all" what the agent of L0 knows. */
-int nl_work_names(struct nl_stack *stack, char *const *listed, json_t **names,
-                  struct nl_error **err);
+/* Have LAYER do the benchmark NAME, and put the result into the document. */
+typedef int nl_work_row(struct nl_layer *layer, const char *name, void *data,
+                        struct nl_error **err);
 
-/* Is LAYER one of LAYERS, names that may be NULL for all? */
-bool nl_work_is_at(char *const *layers, const struct nl_layer *layer);
+/* ROW, with DATA, for the benchmarks that are LISTED (for "all" those that the agent of L0 knows),
+   each at all of LAYERS, names that may be NULL for all, before the next one. */
+int nl_work_rows(struct nl_stack *stack, char *const *listed, char *const *layers, nl_work_row *row,
+                 void *data, struct nl_error **err);
 
 /* Ask the layer's agent for the benchmark NAME, with ARGUMENTS (consumed). A layer that does not
    answer is blamed for it in PHASE. */
