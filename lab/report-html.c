@@ -21,6 +21,7 @@ static const struct nl_page_section sections[] = {
     {"checks", "Checks", "checks", NULL, nl_page_checks},
     {"findings", "Findings", "findings", NULL, nl_page_findings},
     {"slowdown", "Slowdown", "slowdown", NULL, nl_page_slowdown},
+    {"clocks", "Clocks", NULL, nl_page_has_clocks, nl_page_clocks},
     {"exits", "VM exits", NULL, nl_page_has_exits, nl_page_exits},
     {"exit-reasons", "VM exits by reason", NULL, nl_exit_reasons_counted, nl_page_exit_reasons},
     {"meter", "Meter", NULL, nl_page_has_meter, nl_page_meter},

@@ -35,6 +35,9 @@ void nl_page_time(const struct nl_page *page);
 
 void nl_page_slowdown(const struct nl_page *page);
 
+void nl_page_clocks(const struct nl_page *page);
+bool nl_page_has_clocks(const json_t *document);
+
 void nl_page_exits(const struct nl_page *page);
 bool nl_page_has_exits(const json_t *document);
 void nl_page_exit_reasons(const struct nl_page *page);

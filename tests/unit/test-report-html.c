@@ -21,6 +21,7 @@
 
 #define FIXTURES NL_SOURCE "/tests/fixtures/"
 #define METER "//h:section[@id = 'meter']"
+#define CLOCKS "//h:section[@id = 'clocks']"
 
 static json_t *fixture(const char *name)
 {
@@ -283,6 +284,42 @@ static void test_ratios(void **state)
     xmlFreeDoc(xml);
 }
 
+static json_t *rate(double ppm, double uncertainty)
+{
+    return json_pack("{s:f, s:f}", "ppm", ppm, "uncertainty_ppm", uncertainty);
+}
+
+/* The same figures in text and page, and what each column is. */
+static void test_clocks(void **state)
+{
+    cleanup_json json_t *document = fixture("passed");
+    json_t *layers = json_object_get(document, "layers");
+    xmlDocPtr xml = parse(document);
+
+    (void)state;
+    assert_count(xml, "//h:section[@id = 'clocks']", 0);
+    xmlFreeDoc(xml);
+    json_object_set_new(json_array_get(layers, 0), "clocks",
+                        json_pack("{s:s, s:f, s:o, s:n}", "source", "tsc", "seconds", 12.6,
+                                  "tsc_to_clock", rate(0.04, 0.01), "to_below"));
+    json_object_set_new(json_array_get(layers, 1), "clocks",
+                        json_pack("{s:s, s:f, s:n, s:{s:o, s:o}}", "source", "kvm-clock", "seconds",
+                                  12.5, "tsc_to_clock", "to_below", "clock", rate(-183, 2241),
+                                  "clock_by_tsc", rate(-25.27, 0.16)));
+    xml = parse(document);
+    assert_dead(xml);
+    assert_accessible(xml);
+    assert_count(xml, CLOCKS "//h:tbody/h:tr | " CLOCKS "//h:table/h:tr[h:td]", 2);
+    assert_count(xml, CLOCKS "//h:tr[h:th = 'L0' and h:td[1] = 'tsc' and h:td[2] = '12.6']", 1);
+    assert_count(xml, CLOCKS "//h:tr[h:th = 'L0']/h:td[3][. = '']", 1);
+    assert_count(xml, CLOCKS "//h:tr[h:th = 'L0']/h:td[5][. = '+0.04 \u00b10.01']", 1);
+    assert_count(xml, CLOCKS "//h:tr[h:th = 'L1']/h:td[3][. = '-183 \u00b12241']", 1);
+    assert_count(xml, CLOCKS "//h:tr[h:th = 'L1']/h:td[4][. = '-25.27 \u00b10.16']", 1);
+    assert_count(xml, CLOCKS "//h:th[. = 'By TSC']", 1);
+    assert_count(xml, CLOCKS "//h:li[starts-with(., 'TSC to clock: ')]", 1);
+    xmlFreeDoc(xml);
+}
+
 /* A document of nothing has a page with no empty sections. */
 static void test_absent_data(void **state)
 {
@@ -367,7 +404,7 @@ int main(void)
         cmocka_unit_test(test_panic),         cmocka_unit_test(test_time_line),
         cmocka_unit_test(test_absent_data),   cmocka_unit_test(test_meter),
         cmocka_unit_test(test_ratios),        cmocka_unit_test(test_no_gnuplot),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_words),         cmocka_unit_test(test_clocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
