@@ -28,17 +28,19 @@ json_t *nl_clock_notes(void)
         "refined) the TSC made in a second of its clock");
 }
 
-/* "+151.9 ±477.7", in ppm; empty where it is not known. */
+/* "+151.9 ±477.7", in ppm; empty where it is not known. A bound is rounded up, so that it stays
+   one. */
 static void write_rate(char *text, size_t size, const json_t *rate)
 {
     double ppm = nl_dig_number(rate, "ppm", NAN);
     double uncertainty = nl_dig_number(rate, "uncertainty_ppm", NAN);
     int digits = uncertainty < 1 ? 2 : 0;
+    double steps = pow(10, digits);
 
     text[0] = '\0';
     if (!isnan(ppm) && !isnan(uncertainty))
         snprintf(text, size, "%s \u00b1%s", nl_figure_change(ppm, digits).text,
-                 nl_figure_fixed(uncertainty, digits).text);
+                 nl_figure_fixed(ceil(uncertainty * steps - 1e-6) / steps, digits).text);
 }
 
 size_t nl_clock_rows(const json_t *document, nl_clock_visit *visit, void *data)

@@ -301,7 +301,7 @@ static void test_clocks(void **state)
     xmlFreeDoc(xml);
     json_object_set_new(json_array_get(layers, 0), "clocks",
                         json_pack("{s:s, s:f, s:o, s:n}", "source", "tsc", "seconds", 12.6,
-                                  "tsc_to_clock", rate(0.04, 0.01), "to_below"));
+                                  "tsc_to_clock", rate(0.04, 0.002), "to_below"));
     json_object_set_new(json_array_get(layers, 1), "clocks",
                         json_pack("{s:s, s:f, s:n, s:{s:o, s:o}}", "source", "kvm-clock", "seconds",
                                   12.5, "tsc_to_clock", "to_below", "clock", rate(-183, 2241),
