@@ -39,6 +39,8 @@ void nl_compare_html_head(const struct nl_page *page)
     int status = nl_compare_status(page->document);
     bool failed = status == NL_EXIT_CHECK_FAILED, passed = judged && status == NL_EXIT_PASSED;
     struct nl_html *html = page->html;
+    size_t i;
+    json_t *hint;
 
     nl_html_open(html, "header", failed ? "verdict failed" : passed ? "verdict passed" : "verdict");
     nl_html_open(html, "h1", NULL);
@@ -49,6 +51,8 @@ void nl_compare_html_head(const struct nl_page *page)
     write_sentence(html, nl_compare_counts(page->document));
     if (judged)
         write_sentence(html, nl_compare_reasons(page->document));
+    json_array_foreach(json_object_get(page->document, "hints"), i, hint)
+        nl_html_leaf(html, "p", "note", json_string_value(hint));
     nl_html_open(html, "p", "note");
     write_side_name(page, "Base: ", "base");
     write_side_name(page, "; new: ", "new");

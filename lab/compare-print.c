@@ -37,6 +37,18 @@ static void print_runs(const struct nl_text *to, const json_t *comparison, const
                 to->plain);
 }
 
+static void print_hints(const struct nl_text *to, const json_t *comparison)
+{
+    size_t i;
+    json_t *hint;
+
+    json_array_foreach(json_object_get(comparison, "hints"), i, hint)
+    {
+        fputs("  hint: ", to->out);
+        nl_text_wrap(to, json_string_value(hint), 8, 8);
+    }
+}
+
 /* Which runs of the side KEY did not pass, and why. */
 static void print_failures(const struct nl_text *to, const json_t *comparison, const char *key)
 {
@@ -357,6 +369,7 @@ void nl_compare_text(const json_t *comparison, FILE *out, bool colour)
     fprintf(out, "%sCompare%s\n", to.bold, to.plain);
     print_runs(&to, comparison, "base");
     print_runs(&to, comparison, "new");
+    print_hints(&to, comparison);
     print_all_failures(&to, comparison);
     print_differences(&to, json_object_get(comparison, "not_comparable"), "Not comparable",
                       "compared all the same");

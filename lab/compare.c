@@ -3,6 +3,7 @@
  */
 #include "compare.h"
 #include "comparable.h"
+#include "compare-hints.h"
 #include "compare-metered.h"
 #include "compare-only.h"
 #include "compare-runs.h"
@@ -286,15 +287,21 @@ bool nl_compare_has_rows(const json_t *comparison)
 }
 
 /* A run that failed is a result also if it measured nothing, and so is what was lost. */
-static int check_rows(const json_t *comparison, struct nl_error **err)
+static int check_rows(const json_t *comparison, const struct nl_document_set *base,
+                      const struct nl_document_set *new, struct nl_error **err)
 {
+    cleanup_free char *other_kind = nl_compare_other_kind(base, new);
+
     if (nl_compare_has_rows(comparison) || nl_compare_runs_failed(comparison) > 0 ||
         nl_dig_integer(comparison, "sum.lost", 0) > 0)
         return 0;
     nl_fail(err, NL_EXIT_REQUEST, "%s and %s measured nothing in common",
             nl_dig_string(json_array_get(json_object_get(comparison, "base"), 0), "path", "?"),
             nl_dig_string(json_array_get(json_object_get(comparison, "new"), 0), "path", "?"));
-    return nl_hint(err, "run a scenario with benchmarks, such as slowdown.json, or --meter");
+    return nl_hint(err, "%s",
+                   other_kind
+                       ? other_kind
+                       : "run a scenario with benchmarks, such as slowdown.json, or --meter");
 }
 
 int nl_compare(const struct nl_document_set *base, const struct nl_document_set *new,
@@ -323,9 +330,10 @@ int nl_compare(const struct nl_document_set *base, const struct nl_document_set 
                      isnan(options->fail_above) ? json_null() : json_real(options->fail_above),
                      "not_comparable", obstacles, "differs", differences, "times", times, "metered",
                      metered, "sum", sum_up(times, metered, only, runs));
-    if (!made || json_object_update(made, only) < 0)
+    if (!made || json_object_update(made, only) < 0 ||
+        json_object_set_new(made, "hints", nl_compare_hints(base, new)) < 0)
         return nl_fail(err, NL_EXIT_LAB, "out of memory");
-    if (check_rows(made, err) < 0)
+    if (check_rows(made, base, new, err) < 0)
         return -1;
     *comparison = nl_steal(&made);
     return 0;

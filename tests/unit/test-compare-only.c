@@ -257,12 +257,73 @@ static void test_sets(void **state)
         json_decref(documents[i]);
 }
 
+/* By mistake or to try it out: no error, but said. */
+static void test_run_against_itself(void **state)
+{
+    json_t *documents[] = {load("a"), load("b"), load("a"), load("c")};
+    char *paths[] = {(char *)"1", (char *)"2", (char *)"3", (char *)"4"};
+    struct nl_document_set a = {documents, paths, 2}, b = {documents + 2, paths + 2, 2};
+    cleanup_json json_t *one = compare(load("same"), load("same"), &strict);
+    cleanup_json json_t *other = compare(load("a"), load("b"), &strict);
+    cleanup_json json_t *sets = NULL;
+    cleanup_free char *text = text_of(one), *page = nl_compare_html(one);
+
+    (void)state;
+    assert_non_null(strstr(text, "hint: both are run same: it cannot differ from itself\n"));
+    assert_non_null(strstr(page, "both are run same: it cannot differ from itself"));
+    assert_int_equal(nl_compare_status(one), NL_EXIT_PASSED);
+    assert_int_equal(json_array_size(json_object_get(other, "hints")), 0);
+    assert_int_equal(nl_compare(&a, &b, &strict, &sets, NULL), 0);
+    assert_int_equal(json_array_size(json_object_get(sets, "hints")), 1);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(sets, "hints"), 0)),
+                        "run a is on both sides: it cannot differ from itself");
+    for (size_t i = 0; i < 4; i++)
+        json_decref(documents[i]);
+}
+
+/* Only KEY is left of what DOCUMENT asked for and measured. */
+static json_t *measure_only(json_t *document, const char *key)
+{
+    bool times = strcmp(key, "benchmarks") == 0;
+    size_t i;
+    json_t *layer;
+
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
+        json_array_clear(json_object_get(layer, times ? "metered" : "benchmarks"));
+    json_array_clear((json_t *)nl_dig(document, times ? "scenario.meter.benchmarks"
+                                                      : "scenario.benchmarks.names"));
+    return document;
+}
+
+static void test_times_against_counts(void **state)
+{
+    json_t *timed = measure_only(load("timed"), "benchmarks");
+    json_t *counted = measure_only(load("counted"), "metered");
+    char *path = (char *)"document.json";
+    struct nl_document_set a = {&timed, &path, 1}, b = {&counted, &path, 1};
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_json json_t *comparison = NULL;
+
+    (void)state;
+    assert_int_equal(nl_compare(&a, &b, &plain, &comparison, &err), -1);
+    assert_int_equal(nl_error_status(err), NL_EXIT_REQUEST);
+    assert_string_equal(nl_error_hint(err),
+                        "base measured times and new counted instructions, which cannot be "
+                        "compared with each other: run both with --meter, or both without");
+    json_decref(timed);
+    json_decref(counted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_in_base), cmocka_unit_test(test_only_in_new),
-        cmocka_unit_test(test_all_is_lost),  cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_only_in_base),
+        cmocka_unit_test(test_only_in_new),
+        cmocka_unit_test(test_all_is_lost),
+        cmocka_unit_test(test_outputs),
         cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_run_against_itself),
+        cmocka_unit_test(test_times_against_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
