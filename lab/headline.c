@@ -58,7 +58,8 @@ char *nl_headline(const char *message, const char *id)
     const char *next, *to;
     char *text, *line;
 
-    for (; *end; before = end, end = to) {
+    /* What follows a sentence is about how it was noticed. */
+    for (; *end && *end != '.'; before = end, end = to) {
         next = end + 2;
         to = end_of_part(next);
         if (is_raw(next, to, id)) {
