@@ -64,7 +64,7 @@ static void test_it_is_about_a_line(void **state)
     expect(
         "it stands. Noticed by: asking for exec: no answer before its deadline; last heard 34.9 s "
         "ago, or so, in the middle of it, and so on until the line is full",
-        "it stands. Noticed by: asking for exec: no answer before its deadline");
+        "it stands");
     memset(endless, 'x', sizeof(endless) - 1);
     endless[sizeof(endless) - 1] = '\0';
     line = nl_headline(endless, NULL);
