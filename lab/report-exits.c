@@ -96,8 +96,7 @@ void nl_text_exits(const struct nl_text *to, const json_t *document)
     nl_each_benchmark(document, "benchmarks", NULL, add_row, &rows);
     if (!rows.table)
         return;
-    nl_text_section(to, "VM exits",
-                    "per operation, as KVM counts them");
+    nl_text_section(to, "VM exits", "per operation, as KVM counts them");
     nl_table_print(rows.table, to->out, to->dim, to->plain);
     print_note(to, document);
 }
