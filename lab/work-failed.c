@@ -40,7 +40,7 @@ static json_t *without_figure(struct nl_layer *layer, const char *name, const st
 }
 
 void nl_failed_benchmark(struct nl_failed_benchmarks *failed, struct nl_layer *layer,
-                         const char *name, double seconds, struct nl_error **err)
+                         const char *name, double seconds, json_t *result, struct nl_error **err)
 {
     const struct nl_stack *stack = layer->stack;
     double most = stack->scenario->timeouts.benchmark_s;
@@ -50,8 +50,13 @@ void nl_failed_benchmark(struct nl_failed_benchmarks *failed, struct nl_layer *l
     /* The agent's own words are enough. */
     nl_fail(&one, NL_EXIT_LAB, "%s", said ? said : nl_error_message(*err));
     nl_error_free(err);
-    nl_progress_note("%s at %s has no result: %s", name, layer->spec->name, nl_error_message(one));
-    nl_document_layer_benchmark(stack->document, layer->index, without_figure(layer, name, one));
+    nl_progress_note("%s at %s has no %s: %s", name, layer->spec->name,
+                     result ? "exits by reason" : "result", nl_error_message(one));
+    if (!result)
+        result = without_figure(layer, name, one);
+    else
+        nl_wrap(&one, "exits by reason");
+    nl_document_layer_benchmark(stack->document, layer->index, result);
     if (seconds >= most)
         nl_hint(&one,
                 "give each benchmark longer (timeouts.benchmark_s in the scenario, now %g), or "

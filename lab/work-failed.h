@@ -14,9 +14,10 @@ struct nl_failed_benchmarks {
 };
 
 /* The benchmark NAME at LAYER has no result for ERR, which is consumed, after SECONDS: into the
-   document in place of the result, and onto the progress. */
+   document in place of the result, and onto the progress. RESULT (consumed; may be NULL) is its
+   result where that only lacks exits by reason: then it is what goes into the document. */
 void nl_failed_benchmark(struct nl_failed_benchmarks *failed, struct nl_layer *layer,
-                         const char *name, double seconds, struct nl_error **err);
+                         const char *name, double seconds, json_t *result, struct nl_error **err);
 
 /* After all of them: the document's failure, if there were any. */
 void nl_failed_benchmarks_tell(struct nl_stack *stack, struct nl_failed_benchmarks *failed);

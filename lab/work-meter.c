@@ -40,7 +40,7 @@ int nl_work_metered(struct nl_layer *layer, const char *name, json_t **metered,
                       json_pack("{s:b, s:i, s:i, s:f, s:i}", "metered", 1, "samples", spec->samples,
                                 "warmup", WARMUP, "budget_s", spec->budget_s, "extra_exits",
                                 spec->extra_exits),
-                      &reply, err) < 0)
+                      &reply, NULL, err) < 0)
         return -1;
     n = nl_dig_integer(reply, "operations", 0);
     if (n < 0 || n > METER_RECORDS)

@@ -65,28 +65,77 @@ static int end(struct nl_layer *layer, json_t *counts, char **refusal, struct nl
     return 0;
 }
 
-int nl_work_reasons(struct nl_layer *layer, const char *name, json_t *result, struct nl_error **err)
+static json_t *reasons_json(const json_t *done, const char *refusal, json_t *counts)
+{
+    return json_pack("{s:I, s:o, s:O}", "operations", nl_dig_integer(done, "operations", 0),
+                     "skipped", refusal ? nl_document_text(refusal) : json_null(), "counts",
+                     counts);
+}
+
+/* As nl_work_bench() with REFUSED, of which REFUSAL says why. */
+static int repeat(struct nl_layer *layer, const char *name, json_t **done, bool *refused,
+                  char **refusal, struct nl_error **err)
 {
     const struct nl_benchmark_spec *spec = &layer->stack->scenario->benchmarks;
+    cleanup_error struct nl_error *said = NULL;
+    int rc = nl_work_bench(layer, "benchmarks", name,
+                           json_pack("{s:b, s:i, s:i, s:f, s:i}", "metered", 1, "samples",
+                                     OPERATIONS, "warmup", 0, "budget_s", BUDGET_S, "extra_exits",
+                                     spec->extra_exits),
+                           done, refused, &said);
+
+    if (rc < 0 && *refused) {
+        free(*refusal);
+        if (asprintf(refusal, "%s: %s", layer->spec->name, nl_error_message(said)) < 0)
+            *refusal = NULL;
+    }
+    if (rc < 0 && err)
+        *err = nl_steal(&said);
+    return rc;
+}
+
+/* How a benchmark whose result is RC ends: also after a refusal, since a layer that goes on
+   counting pays for it at every exit. */
+static int finish(struct nl_layer *layer, int rc, json_t *counts, bool *refused, char **refusal,
+                  struct nl_error **err)
+{
+    cleanup_error struct nl_error *lost = NULL;
+
+    if (end(layer, counts, refusal, &lost) == 0) {
+        if (rc < 0)
+            json_array_clear(counts); /* of how many operations is not known */
+        return rc;
+    }
+    if (rc < 0)
+        *refused = false;
+    if (err) {
+        nl_error_free(err);
+        *err = nl_steal(&lost);
+    }
+    return -1;
+}
+
+int nl_work_reasons(struct nl_layer *layer, const char *name, json_t *result, bool *refused,
+                    struct nl_error **err)
+{
     cleanup_json json_t *counts = json_array();
     cleanup_json json_t *done = NULL;
     cleanup_free char *refusal = NULL;
     size_t begun = 0;
+    int rc = 0;
 
     if (layer->index == 0 || json_is_string(json_object_get(result, "skipped")))
         return 0;
     if (begin(layer, &begun, &refusal, err) < 0)
         return -1;
-    if (begun > 0 && (nl_work_bench(layer, "benchmarks", name,
-                                    json_pack("{s:b, s:i, s:i, s:f, s:i}", "metered", 1, "samples",
-                                              OPERATIONS, "warmup", 0, "budget_s", BUDGET_S,
-                                              "extra_exits", spec->extra_exits),
-                                    &done, err) < 0 ||
-                      end(layer, counts, &refusal, err) < 0))
-        return -1;
-    json_object_set_new(
-        result, "exit_reasons",
-        json_pack("{s:I, s:o, s:O}", "operations", nl_dig_integer(done, "operations", 0), "skipped",
-                  refusal ? nl_document_text(refusal) : json_null(), "counts", counts));
-    return 0;
+    if (begun > 0) {
+        rc = repeat(layer, name, &done, refused, &refusal, err);
+        if (rc < 0 && !*refused)
+            return -1;
+        rc = finish(layer, rc, counts, refused, &refusal, err);
+        if (rc < 0 && !*refused)
+            return -1;
+    }
+    json_object_set_new(result, "exit_reasons", reasons_json(done, refusal, counts));
+    return rc;
 }

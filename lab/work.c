@@ -136,10 +136,8 @@ static int check_extra_exits(const struct nl_layer *layer, json_int_t asked, jso
                    layer->spec->name, (long long)done, (long long)asked);
 }
 
-/* As nl_work_bench(); where the agent says that there is no figure it is REFUSED, and not told in
-   the document. */
-static int ask_bench(struct nl_layer *layer, const char *phase, const char *name, json_t *arguments,
-                     json_t **result, bool *refused, struct nl_error **err)
+int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, json_t *arguments,
+                  json_t **result, bool *refused, struct nl_error **err)
 {
     double seconds = layer->stack->scenario->timeouts.benchmark_s;
     nl_deadline deadline = nl_stack_deadline(layer->stack, seconds + REPLY_S);
@@ -165,19 +163,12 @@ static int ask_bench(struct nl_layer *layer, const char *phase, const char *name
     if (nl_work_ask(&wait, "bench", arguments, deadline, result, err) == 0)
         return check_extra_exits(layer, extra, result, err);
     nl_wrap(err, "benchmark %s", name);
-    *refused = has_answered(layer, deadline);
-    return *refused ? -1 : nl_watch_blame(layer, phase, "timeout", err);
-}
-
-int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, json_t *arguments,
-                  json_t **result, struct nl_error **err)
-{
-    bool refused = false;
-    int rc = ask_bench(layer, phase, name, arguments, result, &refused, err);
-
-    if (refused)
+    if (!has_answered(layer, deadline))
+        return nl_watch_blame(layer, phase, "timeout", err);
+    if (!refused)
         return nl_stack_fail(layer->stack, layer->spec->name, phase, "refused", NULL, err);
-    return rc;
+    *refused = true;
+    return -1;
 }
 
 /* The counters of the domains around and of LAYER, by index; null where there are none. */
@@ -200,6 +191,16 @@ struct benchmarks {
     struct nl_failed_benchmarks failed;
 };
 
+/* The layer's agent refused, at BEGUN, what RESULT lacks; as of nl_failed_benchmark(). */
+static int go_on(struct nl_layer *layer, const char *name, int64_t begun, json_t *result,
+                 struct benchmarks *all, struct nl_error **err)
+{
+    nl_failed_benchmark(&all->failed, layer, name, (double)(nl_now_ms() - begun) / 1000, result,
+                        err);
+    nl_work_tally_failed(&all->tally);
+    return 0;
+}
+
 static int run_benchmark(struct nl_layer *layer, const char *name, void *data,
                          struct nl_error **err)
 {
@@ -211,20 +212,18 @@ static int run_benchmark(struct nl_layer *layer, const char *name, void *data,
     struct benchmarks *all = data;
     bool refused = false;
 
-    if (ask_bench(layer, "benchmarks", name,
-                  json_pack("{s:i, s:f, s:f, s:i}", "samples", spec->samples, "precision",
-                            spec->precision, "budget_s", spec->budget_s, "extra_exits",
-                            spec->extra_exits),
-                  &result, &refused, err) < 0) {
-        if (!refused)
-            return -1;
-        nl_failed_benchmark(&all->failed, layer, name, (double)(nl_now_ms() - begun) / 1000, err);
-        nl_work_tally_failed(&all->tally);
-        return 0;
-    }
+    if (nl_work_bench(layer, "benchmarks", name,
+                      json_pack("{s:i, s:f, s:f, s:i}", "samples", spec->samples, "precision",
+                                spec->precision, "budget_s", spec->budget_s, "extra_exits",
+                                spec->extra_exits),
+                      &result, &refused, err) < 0)
+        return refused ? go_on(layer, name, begun, NULL, all, err) : -1;
     after = count_exits(layer);
     json_object_set_new(result, "exits", nl_exits_between(before, after));
-    if (spec->exit_reasons && nl_work_reasons(layer, name, result, err) < 0) {
+    begun = nl_now_ms();
+    if (spec->exit_reasons && nl_work_reasons(layer, name, result, &refused, err) < 0) {
+        if (refused)
+            return go_on(layer, name, begun, result, all, err);
         json_decref(result);
         return -1;
     }

@@ -31,8 +31,10 @@ int nl_work_rows(struct nl_stack *stack, char *const *listed, char *const *layer
                  void *data, struct nl_error **err);
 
 /* Ask the layer's agent for the benchmark NAME, with ARGUMENTS (consumed). A layer that does not
-   answer is blamed for it in PHASE. */
+   answer is blamed for it in PHASE. Where the layer is well and it is its agent that says that
+   there is no figure, REFUSED is set and the document is not told; without REFUSED (NULL) that is
+   the failure of PHASE. */
 int nl_work_bench(struct nl_layer *layer, const char *phase, const char *name, json_t *arguments,
-                  json_t **result, struct nl_error **err);
+                  json_t **result, bool *refused, struct nl_error **err);
 
 #endif

@@ -98,15 +98,19 @@ static void three_close(struct three *three)
     virConnectClose(three->conn);
 }
 
-/* "exit_reasons" of a benchmark at L2, and in ASKED who was asked what. */
-static json_t *count(const struct says *says, char **asked)
+/* "exit_reasons" of a benchmark at L2, which is REFUSED or not, and in ASKED who was asked what. */
+static json_t *count(const struct says *says, bool refused, char **asked)
 {
     cleanup_free char *path = in_base("asked");
     cleanup_json json_t *result = json_object();
+    bool is_refused = false;
     struct three three;
 
     three_open(&three, says);
-    assert_int_equal(nl_work_reasons(&three.layers[2], "cpuid", result, NULL), 0);
+    three.scenario.benchmarks.extra_exits = refused ? 4 : 3;
+    assert_int_equal(nl_work_reasons(&three.layers[2], "cpuid", result, &is_refused, NULL),
+                     refused ? -1 : 0);
+    assert_int_equal(is_refused, refused);
     three_close(&three);
     *asked = read_text(path);
     remove(path);
@@ -132,7 +136,7 @@ static void test_all_count(void **state)
 {
     static const struct says says = {{BEGUN, BEGUN}, {OF_L1, OF_L2}};
     cleanup_free char *asked = NULL;
-    cleanup_json json_t *reasons = count(&says, &asked);
+    cleanup_json json_t *reasons = count(&says, false, &asked);
 
     (void)state;
     assert_string_equal(asked, "L1 begin\nL0 begin\nL2 bench\nL0 end\nL1 end\n");
@@ -151,7 +155,7 @@ static void test_one_refuses(void **state)
 {
     static const struct says says = {{REFUSAL, BEGUN}, {REFUSAL, OF_L2}};
     cleanup_free char *asked = NULL;
-    cleanup_json json_t *reasons = count(&says, &asked);
+    cleanup_json json_t *reasons = count(&says, false, &asked);
 
     (void)state;
     assert_string_equal(asked, "L1 begin\nL0 begin\nL2 bench\nL0 end\nL1 end\n");
@@ -166,7 +170,7 @@ static void test_all_refuse(void **state)
 {
     static const struct says says = {{REFUSAL, REFUSAL}, {REFUSAL, REFUSAL}};
     cleanup_free char *asked = NULL;
-    cleanup_json json_t *reasons = count(&says, &asked);
+    cleanup_json json_t *reasons = count(&says, false, &asked);
 
     (void)state;
     assert_string_equal(asked, "L1 begin\nL0 begin\n");
@@ -178,11 +182,23 @@ static void test_one_cannot_say(void **state)
 {
     static const struct says says = {{BEGUN, BEGUN}, {OF_L1, REFUSAL}};
     cleanup_free char *asked = NULL;
-    cleanup_json json_t *reasons = count(&says, &asked);
+    cleanup_json json_t *reasons = count(&says, false, &asked);
 
     (void)state;
     assert_int_equal(json_array_size(nl_dig(reasons, "counts")), 2);
     assert_non_null(strstr(nl_dig_string(reasons, "skipped", ""), "L1: "));
+}
+
+/* What was counted meanwhile is of no operation; but the layers must not go on counting. */
+static void test_the_benchmark_is_refused(void **state)
+{
+    static const struct says says = {{BEGUN, BEGUN}, {OF_L1, OF_L2}};
+    cleanup_free char *asked = NULL;
+    cleanup_json json_t *reasons = count(&says, true, &asked);
+
+    (void)state;
+    assert_string_equal(asked, "L1 begin\nL0 begin\nL2 what\nL0 end\nL1 end\n");
+    assert_counts(reasons, 0, "L2: ", "[]");
 }
 
 static void test_nothing_to_count(void **state)
@@ -194,8 +210,8 @@ static void test_nothing_to_count(void **state)
 
     (void)state;
     three_open(&three, &says);
-    assert_int_equal(nl_work_reasons(&three.layers[2], "cpuid", skipped, NULL), 0);
-    assert_int_equal(nl_work_reasons(&three.layers[0], "cpuid", done, NULL), 0);
+    assert_int_equal(nl_work_reasons(&three.layers[2], "cpuid", skipped, NULL, NULL), 0);
+    assert_int_equal(nl_work_reasons(&three.layers[0], "cpuid", done, NULL, NULL), 0);
     three_close(&three);
     assert_int_equal(json_object_size(skipped), 1);
     assert_int_equal(json_object_size(done), 0);
@@ -206,7 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_all_count),        IN_FOLDER(test_one_refuses),
         IN_FOLDER(test_all_refuse),       IN_FOLDER(test_one_cannot_say),
-        IN_FOLDER(test_nothing_to_count),
+        IN_FOLDER(test_nothing_to_count), IN_FOLDER(test_the_benchmark_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
