@@ -115,6 +115,18 @@ static enum reason reason_of(const json_t *document, const json_t *element)
     return MISSING;
 }
 
+/* SKIPPED is why there are no samples: since the benchmark does not fit, or since it failed
+   (docs/benchmarks.md). New reference. */
+static json_t *words_of_skipped(const char *skipped)
+{
+    static const char failed[] = "failed: ";
+    size_t length = strlen(failed);
+
+    return strncmp(skipped, failed, length) == 0
+               ? json_sprintf("it failed in new: %s", skipped + length)
+               : json_sprintf("new skipped it: %s", skipped);
+}
+
 /* New reference. */
 static json_t *words_of(enum reason reason, const json_t *document, const json_t *element)
 {
@@ -129,8 +141,7 @@ static json_t *words_of(enum reason reason, const json_t *document, const json_t
     if (reason == NO_LAYER)
         return json_sprintf("new has no %s", nl_dig_string(element, "layer", "?"));
     if (reason == SKIPPED)
-        return json_sprintf("new skipped it: %s",
-                            nl_dig_string(find(document, element), "skipped", "?"));
+        return words_of_skipped(nl_dig_string(find(document, element), "skipped", "?"));
     return json_string(words[reason]);
 }
 

@@ -96,6 +96,15 @@ static void be_skipped(json_t *document)
     json_object_set_new(benchmark, "skipped", json_string("/dev/kvm: No such file"));
 }
 
+static void fail_alone(json_t *document)
+{
+    json_t *array = results(document, "L1", "benchmarks");
+
+    be_skipped(document);
+    json_object_set_new(json_array_get(array, place_of(array, "cpuid")), "skipped",
+                        json_string("failed: benchmark \"cpuid\" did not end"));
+}
+
 static void not_be_asked(json_t *document)
 {
     be_gone(document);
@@ -145,6 +154,7 @@ static const struct {
     {be_gone_of_all, "L1  times of cpuid: new was asked for it, and has nothing of it", 1, 1},
     {be_gone_unknown, "L1  times of cpuid: new was asked for it, and has nothing of it", 1, 1},
     {be_skipped, "L1  times of cpuid: new skipped it: /dev/kvm: No such file", 1, 1},
+    {fail_alone, "L1  times of cpuid: it failed in new: benchmark \"cpuid\" did not end", 1, 1},
     {not_be_asked, "L1  times of cpuid: new was not asked for it", 0, 0},
     {not_be_asked_there, "L1  times of cpuid: new was not asked for it", 0, 0},
     {be_interrupted, "L1  times of cpuid: the run of new was interrupted", 0, 2},
