@@ -70,7 +70,7 @@ static void ratio_cell(struct nl_table *table, const json_t *layer, const char *
         nl_table_cell(table, "%s", "");
     else if (!nl_dig(ratio, "low") || !nl_dig(ratio, "high"))
         nl_table_cell(table, "%s%s", times(value, value).text, mark);
-    else if (away <= NARROW * value)
+    else if (value > 0 && away <= NARROW * value)
         nl_table_cell(table, "%s%s ±%s%%", times(value, value).text, mark,
                       nl_figure_fixed(100 * (away / value), 1).text);
     else

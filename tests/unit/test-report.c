@@ -125,6 +125,20 @@ static void test_slowdown(void **state)
     assert_has(text, "~ the document does not say why: wakeup at L0, L1, L2\n");
 }
 
+/* Somebody else's document. */
+static void test_ratio_of_nothing(void **state)
+{
+    cleanup_json json_t *document = json_pack(
+        "{s:{s:s}, s:[{s:s}, {s:s}], s:[{s:s, s:[{s:s, s:f, s:{s:f, s:f, s:f}}]}]}", "run", "id",
+        "x", "layers", "name", "L0", "name", "L1", "slowdown", "benchmark", "cpuid", "layers",
+        "layer", "L1", "median", 1.0, "to_below", "ratio", 0.0, "low", 0.0, "high", 0.0);
+    cleanup_free char *text = text_of(document, false);
+
+    (void)state;
+    assert_has(text, "  0.00 0.00-0.00");
+    assert_has_not(text, "not known");
+}
+
 /* The meter's tables, KVM's counters, a profile. */
 static void test_meter(void **state)
 {
@@ -759,6 +773,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_passed),
         cmocka_unit_test(test_slowdown),
+        cmocka_unit_test(test_ratio_of_nothing),
         cmocka_unit_test(test_meter),
         cmocka_unit_test(test_exit_reasons),
         cmocka_unit_test(test_exit_reasons_of_some),
