@@ -100,10 +100,8 @@ static const struct argp argp = {
         "document, or a folder with documents of several runs.\v"
         "Exit status: 0; with --fail-above 1 if something got worse by more than that with "
         "confidence, a new run failed as no run of the base did, or something that the base "
-        "measured is missing; 2 if a document cannot be "
-        "read, "
-        "the runs are not comparable, or --fail-above has nothing to judge; 3 if an output cannot "
-        "be written.",
+        "measured is missing, which new was asked for; 2 if a document cannot be read, the runs "
+        "are not comparable, or --fail-above could not judge; 3 if an output cannot be written.",
 };
 
 static int load(struct nl_document_set *set, char *const *paths, size_t n, struct nl_error **err)

@@ -108,8 +108,7 @@ int nl_cmd_profile(int argc, char **argv)
         .args_doc = "BENCHMARK [SCENARIO]",
         .doc = "Count in which functions of which layer an operation of a benchmark spends its "
                "instructions: boots the stack of SCENARIO (default: scenarios/nested-boot.json) "
-               "with an "
-               "emulated L0. docs/benchmarks.md lists benchmarks.\v"
+               "with an emulated L0. docs/benchmarks.md lists benchmarks.\v"
                "Beside the document is profile-BENCHMARK-LN.folded, for programs that draw flame "
                "graphs. Exit status: as of `nestlab run`.",
         .children = children,

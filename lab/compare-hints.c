@@ -25,7 +25,7 @@ static void add_same_runs(json_t *hints, const struct nl_document_set *base,
 {
     bool single = base->n == 1 && new->n == 1;
 
-    for (size_t i = 0; i < new->n &&json_array_size(hints) < SAME_MAX; i++) {
+    for (size_t i = 0; json_array_size(hints) < SAME_MAX && i < new->n; i++) {
         const char *id = nl_dig_string(new->documents[i], "run.id", NULL);
 
         if (id && has_run(base, id))

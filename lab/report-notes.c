@@ -247,13 +247,12 @@ char *nl_notes_exits(const json_t *document)
 
     nl_each_benchmark(document, "benchmarks", nl_exits_counted, found, &counted);
     nl_each_benchmark(document, "metered", is_metered, found, &metered);
-    if (!counted && !by_reason)
+    if (!counted)
         return NULL;
-    if (asprintf(&text, "%s%s%s",
-                 counted ? "These are the exits of all that a benchmark does, from its start and "
-                           "warm-up to the last sample, ticks and asking for figures included: an "
-                           "upper bound for one operation, near where there were many."
-                         : "",
+    if (asprintf(&text,
+                 "These are the exits of all that a benchmark does, from its start and warm-up to "
+                 "the last sample, ticks and asking for figures included: an upper bound for one "
+                 "operation, near where there were many.%s%s",
                  by_reason ? " Those by reason are of a round of their own, of at most 1000 "
                              "operations, with ticks and asking as well: an upper bound, too, and "
                              "not the same numbers."

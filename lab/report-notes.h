@@ -31,7 +31,8 @@ json_t *nl_notes_skipped(const json_t *document, const char *list);
    reference. */
 json_t *nl_notes_unstable(const json_t *document);
 
-/* How the tables of exits that DOCUMENT has differ: in what was counted when. The caller's. */
+/* What the table of exits that KVM counted says, and how the other tables of exits that DOCUMENT
+   has differ: in what was counted when. NULL: it has no such table. The caller's. */
 char *nl_notes_exits(const json_t *document);
 
 #endif
