@@ -125,7 +125,8 @@ static char *out_folder(const struct run_args *args, int index)
     name = name ? name + 1 : args->files[index];
     if (!args->out)
         return NULL;
-    if (args->n_files == 1)
+    /* Without a name, which is refused, these folders would be the machine's. */
+    if (args->n_files == 1 || !args->out[0])
         return strdup(args->out);
     if (asprintf(&folder, "%s/%d-%.*s", args->out, index + 1, (int)strcspn(name, "."), name) < 0)
         return NULL;

@@ -66,6 +66,8 @@ static void test_all_are_read_first(void **state)
         {"a.json . b.json", ".: is not a regular file"},
         {"--kernel L7=x a.json", "L7"},
         {"--out output a.json", "output is no folder"},
+        {"--out= a.json", "a folder needs a name"},
+        {"--out= a.json b.json", "a folder needs a name"},
         {"--out output/x a.json b.json", "cannot make the folder output/x/1-a: Not a directory"},
     };
     cleanup_free char *text = NULL;
