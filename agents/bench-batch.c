@@ -17,8 +17,9 @@
 /* Of so many tries of one batch the quickest counts. */
 #define TRIES 5
 
-/* A clock that stands would have it grow for ever. */
+/* A clock that stands would have it grow for ever, and beyond what an unsigned long holds. */
 #define ROUNDS_MAX 40
+#define OPERATIONS_MAX 0x1p52
 
 struct bench_batch agent_bench_batch(const struct bench_options *options, double clock_ns)
 {
@@ -34,7 +35,7 @@ unsigned long agent_bench_next_batch(unsigned long n, double elapsed_ns, double 
 {
     double next = elapsed_ns > 0 ? (double)n * aim_ns / elapsed_ns : INFINITY;
 
-    next = fmin(next, (double)n * 16);
+    next = fmin(next, fmin((double)n * 16, OPERATIONS_MAX));
     if (max)
         next = fmin(next, (double)max);
     return next < 1 ? 1 : (unsigned long)ceil(next);

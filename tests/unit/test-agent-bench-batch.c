@@ -5,6 +5,7 @@
 #include "bench-batch.h"
 #include "bench-run.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,6 +76,10 @@ static void test_batch_grows_to_the_target(void **state)
     assert_int_equal(agent_bench_next_batch(1, 4e6, 5e6, 0), 2); /* whole ones: 1.25 is too few */
     assert_int_equal(agent_bench_next_batch(3, 0, 5e6, 0), 48);  /* a clock that stands */
     assert_int_equal(agent_bench_next_batch(3, -1, 5e6, 0), 48);
+    /* and never so many that their number ends */
+    assert_true(agent_bench_next_batch(1UL << 63, 0, 5e6, 0) >= 1UL << 50);
+    assert_true(agent_bench_next_batch(1UL << 50, 0, 5e6, 0) >= 1UL << 50);
+    assert_true(agent_bench_next_batch(ULONG_MAX, 1e-9, 5e6, 0) >= 1UL << 50);
 }
 
 static void test_length_respects_clock_and_budget(void **state)
