@@ -22,7 +22,6 @@
 #define EVIDENCE_MAX 5
 #define FAULTS_MAX 8
 
-#define CHECK_FAILED "check-failed"
 #define UNKNOWN "unknown"
 
 /* A program gives a summary, or {summary, evidence}; null or nothing where it does not apply. This
@@ -207,7 +206,7 @@ static json_t *by_position(const json_t *document)
     const json_t *check = first_check(document, "fail");
 
     if (check && (!failure || position(document, check) < position(document, failure)))
-        return by_check(document, check, CHECK_FAILED);
+        return by_check(document, check, NL_DIAGNOSIS_CHECK_FAILED);
     if (failure) {
         cleanup_free char *summary = nl_headline(nl_dig_string(failure, "message", "no message"),
                                                  nl_dig_string(document, "run.id", NULL));
@@ -286,7 +285,7 @@ int nl_diagnosis_run(json_t *document, struct nl_error **err)
 int nl_diagnosis_check_name(const char *name, struct nl_error **err)
 {
     cleanup_rule_data struct nl_rule_data data = {0};
-    const char *names[RULES_MAX + 3] = {CHECK_FAILED, UNKNOWN};
+    const char *names[RULES_MAX + 3] = {NL_DIAGNOSIS_CHECK_FAILED, UNKNOWN};
     const char *near;
     size_t n = 2;
     size_t i;

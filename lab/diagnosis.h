@@ -7,6 +7,9 @@
 
 #include "layer-rule.h"
 
+/* Its name where a check failed and no rule finds the cause. */
+#define NL_DIAGNOSIS_CHECK_FAILED "check-failed"
+
 /* Put the diagnosis of DOCUMENT, whose checks have their verdicts, into its "diagnosis": {"name",
    "layer", "summary", "explanation", "evidence", "remedy"}; null where nothing is wrong, or the run
    was interrupted. Where no rule finds the cause it is "check-failed" or "unknown". Takes at most

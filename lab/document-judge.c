@@ -77,12 +77,14 @@ static char *failed_summary(const json_t *document, const struct count *count)
     return text;
 }
 
-/* "L2 failed in phase create", and the cause: the diagnosis if there is one. */
+/* "L2 failed in phase create", and the cause: the diagnosis if there is one; not one that only says
+   that a check failed, which may have nothing to do with it. */
 static char *failure_summary(const json_t *document, const json_t *failure)
 {
     const char *layer = nl_dig_string(failure, "layer", NULL);
     const char *phase = nl_dig_string(failure, "phase", NULL);
-    const char *cause = nl_dig_string(document, "diagnosis.summary", "");
+    bool known = !nl_dig_is(document, "diagnosis.name", NL_DIAGNOSIS_CHECK_FAILED);
+    const char *cause = known ? nl_dig_string(document, "diagnosis.summary", "") : "";
     cleanup_free char *short_cause =
         nl_headline(*cause ? cause : nl_dig_string(failure, "message", "it is not known why"),
                     nl_dig_string(document, "run.id", NULL));

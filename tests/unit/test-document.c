@@ -234,6 +234,26 @@ static void test_next_step(void **state)
     assert_string_equal(nl_dig_string(document, "verdict.next", ""), "look at L0");
 }
 
+/* A check that no rule explains is the first thing that went wrong, not the cause of the rest. */
+static void test_a_failed_check_is_no_cause(void **state)
+{
+    cleanup_json json_t *document =
+        json_loads("{\"failure\": {\"layer\": \"L1\", \"phase\": \"benchmarks\", "
+                   "\"message\": \"cpuid did not end\"}, \"diagnosis\": {\"name\": "
+                   "\"check-failed\", \"layer\": \"L0\", \"summary\": \"its clock is slow\"}, "
+                   "\"checks\": [{\"name\": \"l0-clock\", \"verdict\": \"fail\"}]}",
+                   0, NULL);
+
+    (void)state;
+    nl_document_judge(document);
+    assert_string_equal(nl_dig_string(document, "verdict.summary", ""),
+                        "L1 failed in phase benchmarks: cpuid did not end; 1 of 1 check failed");
+    json_object_set_new((json_t *)nl_dig(document, "diagnosis"), "name", json_string("hung"));
+    nl_document_judge(document);
+    assert_string_equal(nl_dig_string(document, "verdict.summary", ""),
+                        "L1 failed in phase benchmarks: its clock is slow; 1 of 1 check failed");
+}
+
 static void test_interrupt_is_no_failure(void **state)
 {
     cleanup_document struct nl_document *document = new_document(1);
@@ -530,6 +550,7 @@ int main(void)
         cmocka_unit_test(test_the_status_decides),
         cmocka_unit_test(test_first_failure_stays),
         cmocka_unit_test(test_next_step),
+        cmocka_unit_test(test_a_failed_check_is_no_cause),
         cmocka_unit_test(test_interrupt_is_no_failure),
         cmocka_unit_test(test_an_unknown_host_fact_is_absent),
         cmocka_unit_test(test_without_its_checks_a_run_proves_nothing),
