@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "assert-text.h"
 #include "cleanup.h"
 #include "html.h"
 
@@ -15,12 +16,6 @@
 #include <math.h>
 #include <openssl/evp.h>
 #include <string.h>
-
-static void assert_has(const char *text, const char *wanted)
-{
-    if (!strstr(text, wanted))
-        fail_msg("\"%s\" is not in:\n%s", wanted, text);
-}
 
 static void assert_xml(const char *text)
 {

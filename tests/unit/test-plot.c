@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "assert-text.h"
 #include "plot-svg.h"
 #include "plot.h"
 
@@ -38,18 +39,6 @@ static struct nl_plot plot_of(const struct nl_plot_series *series, size_t n)
         .series = series,
         .n_series = n,
     };
-}
-
-static void assert_has(const char *text, const char *wanted)
-{
-    if (!strstr(text, wanted))
-        fail_msg("\"%s\" is not in:\n%s", wanted, text);
-}
-
-static void assert_has_not(const char *text, const char *unwanted)
-{
-    if (strstr(text, unwanted))
-        fail_msg("\"%s\" is in:\n%s", unwanted, text);
 }
 
 /* The page with the one picture that gnuplot draws of PLOT. */

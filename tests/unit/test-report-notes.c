@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "assert-text.h"
 #include "cleanup.h"
 #include "dig.h"
 #include "document.h"
@@ -26,18 +27,6 @@ static char *text_of(const json_t *document)
     nl_report_text(document, out, false);
     fclose(out);
     return text;
-}
-
-static void assert_has(const char *text, const char *wanted)
-{
-    if (!strstr(text, wanted))
-        fail_msg("\"%s\" is not in:\n%s", wanted, text);
-}
-
-static void assert_has_not(const char *text, const char *unwanted)
-{
-    if (strstr(text, unwanted))
-        fail_msg("\"%s\" is in:\n%s", unwanted, text);
 }
 
 /* An operation of 100 instructions at each of two layers; of so many OPERATIONS UNDISTURBED ones,

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "assert-text.h"
 #include "dig.h"
 #include "document.h"
 #include "printable.h"
@@ -41,18 +42,6 @@ static char *text_of(const json_t *document, bool colour)
     nl_report_text(document, out, colour);
     fclose(out);
     return text;
-}
-
-static void assert_has(const char *text, const char *wanted)
-{
-    if (!strstr(text, wanted))
-        fail_msg("\"%s\" is not in:\n%s", wanted, text);
-}
-
-static void assert_has_not(const char *text, const char *unwanted)
-{
-    if (strstr(text, unwanted))
-        fail_msg("\"%s\" is in:\n%s", unwanted, text);
 }
 
 /* Every line fits, and holds nothing that could do something to a terminal. */
