@@ -6,6 +6,7 @@
 #include "dig.h"
 #include "rank-test.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -169,6 +170,13 @@ static json_t *side_json(const struct side *side)
     return json;
 }
 
+/* Of figures that nobody vouches for a difference may be more than a double holds, for which JSON
+   has no number: the row would be lost. */
+static json_t *real_within(double value)
+{
+    return json_real(fmin(fmax(value, -DBL_MAX), DBL_MAX));
+}
+
 /* NEW - BASE of the numbers in KEY, by layer. */
 static json_t *by_layer(const json_t *base, const json_t *new, const char *key)
 {
@@ -178,8 +186,9 @@ static json_t *by_layer(const json_t *base, const json_t *new, const char *key)
 
     n = n > m ? n : m;
     for (size_t i = 0; i < n && i < LAYERS_MAX; i++)
-        json_array_append_new(difference, json_real(json_number_value(json_array_get(after, i)) -
-                                                    json_number_value(json_array_get(before, i))));
+        json_array_append_new(difference,
+                              real_within(json_number_value(json_array_get(after, i)) -
+                                          json_number_value(json_array_get(before, i))));
     return difference;
 }
 
@@ -209,10 +218,10 @@ static json_t *row(const char *name, const char *layer, const struct side *base,
     /* Of what is sure: the least that it got worse by. */
     bool failed = strcmp(word, "worse") == 0 && !isnan(options->fail_above) &&
                   new->low > base->high + base->high * options->fail_above / 100;
-    json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:f, s:b, s:s, s:b}", "benchmark", name, "layer",
+    json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:o, s:b, s:s, s:b}", "benchmark", name, "layer",
                              layer, "base", side_json(base), "new", side_json(new), "difference",
-                             new->total - base->total, "exact", base->exact && new->exact,
-                             "verdict", word, "failed", failed);
+                             real_within(new->total - base->total), "exact",
+                             base->exact && new->exact, "verdict", word, "failed", failed);
 
     json_object_set_new(json, "repeats",
                         isinf(allowance(base, new)) ? json_null()
@@ -223,7 +232,7 @@ static json_t *row(const char *name, const char *layer, const struct side *base,
             ? json_real(nl_rank_test(base->totals, base->n, new->totals, new->n, 1).p)
             : json_null());
     json_object_set_new(json, "ratio",
-                        base->total > 0 ? json_real(new->total / base->total) : json_null());
+                        base->total > 0 ? real_within(new->total / base->total) : json_null());
     json_object_set_new(json, "instructions", by_layer(base->middle, new->middle, "instructions"));
     json_object_set_new(json, "vmruns", by_layer(base->middle, new->middle, "vmruns"));
     return json;

@@ -80,9 +80,9 @@ static struct side collect(const struct nl_document_set *set, size_t layer, cons
 static json_t *side_json(const struct side *side)
 {
     struct nl_summary summary = nl_summarize(side->numbers, side->n);
-    json_t *json = json_pack("{s:i, s:i, s:f}", "runs", (int)side->runs, "n", (int)side->n,
-                             "median", summary.median);
+    json_t *json = json_pack("{s:i, s:i}", "runs", (int)side->runs, "n", (int)side->n);
 
+    set_real(json, "median", summary.median);
     set_real(json, "mad", summary.mad);
     json_object_set_new(json, "unstable", json_boolean(side->unstable));
     return json;
@@ -99,13 +99,14 @@ static json_t *row(const json_t *benchmark, const char *layer, const struct side
         nl_rank_test(base->numbers, base->n, new->numbers, new->n, dependence);
     struct nl_ratio ratio =
         nl_rank_ratio(bottom->numbers, bottom->n, top->numbers, top->n, alpha, dependence);
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:b, s:s, s:o, s:o, s:f, s:f, s:b}", "benchmark",
-                  nl_dig_string(benchmark, "name", "?"), "layer", layer, "unit",
-                  nl_dig_string(benchmark, "unit", ""), "higher_is_worse", !rate, "observations",
-                  medians ? "runs" : "samples", "base", side_json(base), "new", side_json(new),
-                  "dependence", dependence, "p", test.p, "exact_p", test.exact);
+    json_t *json = json_pack("{s:s, s:s, s:s, s:b, s:s, s:o, s:o, s:b}", "benchmark",
+                             nl_dig_string(benchmark, "name", "?"), "layer", layer, "unit",
+                             nl_dig_string(benchmark, "unit", ""), "higher_is_worse", !rate,
+                             "observations", medians ? "runs" : "samples", "base", side_json(base),
+                             "new", side_json(new), "exact_p", test.exact);
 
+    set_real(json, "dependence", dependence);
+    set_real(json, "p", test.p);
     set_real(json, "ratio", ratio.value);
     set_real(json, "low", ratio.interval.low);
     set_real(json, "high", ratio.interval.high);

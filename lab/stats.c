@@ -22,7 +22,8 @@ static int compare(const void *a, const void *b)
 
 static double median_of_sorted(const double *sorted, size_t n)
 {
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0;
+    /* The sum of the two may be beyond a double. */
+    return n % 2 ? sorted[n / 2] : sorted[n / 2 - 1] / 2.0 + sorted[n / 2] / 2.0;
 }
 
 /* A sorted copy, the caller's. Statistics without memory have no meaningful answer. */
@@ -114,7 +115,7 @@ static double resampled_median(const double *sorted, size_t n, unsigned *counts,
         return lower;
     for (; seen + counts[i] < n / 2 + 1; i++)
         seen += counts[i];
-    return (lower + sorted[i]) / 2.0;
+    return lower / 2.0 + sorted[i] / 2.0;
 }
 
 static struct nl_interval bootstrap(const double *a, size_t n_a, const double *b, size_t n_b)

@@ -845,6 +845,41 @@ static void test_great_figures(void **state)
     }
 }
 
+/* Halves and differences of what a document may hold can be more than a double holds; a row that is
+   left out would read as nothing that changed. */
+static void test_rows_beyond_a_double(void **state)
+{
+    json_t *a = document("a"), *b = document("b"), *base, *new;
+    cleanup_json json_t *comparison = NULL;
+    cleanup_free char *text = NULL, *csv = NULL;
+    const json_t *row;
+    double great[20];
+
+    (void)state;
+    fill(great, 20, DBL_MAX, 0);
+    add_benchmark(a, 1, "cpuid", "ns", great, 20);
+    add_benchmark(b, 1, "cpuid", "ns", great, 20);
+    add_metered(a, 1, 100, 1, 100, 0, 0);
+    add_metered(b, 1, 150, 1, 100, 0, 0);
+    base = json_array_get(json_object_get(layer_of(a, 1), "metered"), 0);
+    new = json_array_get(json_object_get(layer_of(b, 1), "metered"), 0);
+    json_object_set_new(base, "total", json_real(-DBL_MAX));
+    json_object_set_new(new, "total", json_real(DBL_MAX));
+    json_array_set_new(json_object_get(base, "instructions"), 0, json_real(DBL_MAX));
+    json_array_set_new(json_object_get(new, "instructions"), 0, json_real(-DBL_MAX));
+    comparison = compare(a, b, &plain);
+    row = json_array_get(json_object_get(comparison, "times"), 0);
+    assert_true(nl_dig_number(row, "base.median", 0) == DBL_MAX);
+    row = json_array_get(json_object_get(comparison, "metered"), 0);
+    assert_true(nl_dig_number(row, "difference", 0) == DBL_MAX);
+    assert_int_equal(json_array_size(nl_dig(row, "instructions")), 2);
+    text = text_of(comparison);
+    csv = nl_compare_csv(comparison);
+    assert_readable(text);
+    assert_null(strstr(text, "inf"));
+    assert_null(strstr(csv, "inf"));
+}
+
 static int set_up(void **state)
 {
     cleanup_json json_t *file = json_load_file(NL_SOURCE "/tests/fixtures/samples.json", 0, NULL);
@@ -884,6 +919,7 @@ int main(void)
         cmocka_unit_test(test_csv_depth),
         cmocka_unit_test(test_html),
         cmocka_unit_test(test_great_figures),
+        cmocka_unit_test(test_rows_beyond_a_double),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
