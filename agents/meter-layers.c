@@ -33,6 +33,37 @@ static unsigned entered_by(struct meter_layers *layers, unsigned k)
     }
 }
 
+void meter_layers_begin(struct meter_layers *layers)
+{
+    unsigned layer = layers->current;
+
+    meter_layers_end(layers);
+    if (layer + 1 >= METER_LAYERS)
+        return;
+    layers->aside = (struct meter_aside){true, layer, layers->last_inner[layer],
+                                         layers->left_by_vmrun[layer + 1]};
+    layers->last_inner[layer] = layer + 1;
+    layers->left_by_vmrun[layer + 1] = false;
+}
+
+void meter_layers_end(struct meter_layers *layers)
+{
+    const struct meter_aside *aside = &layers->aside;
+
+    if (aside->valid) {
+        layers->last_inner[aside->layer] = aside->last_inner;
+        layers->left_by_vmrun[aside->layer + 1] = aside->left_by_vmrun;
+    }
+    layers->aside.valid = false;
+}
+
+/* LAYER shows itself: what was set aside for it is out of date. */
+static void seen(struct meter_layers *layers, unsigned layer)
+{
+    if (layer > layers->aside.layer)
+        layers->aside.valid = false;
+}
+
 void meter_layers_vmrun(struct meter_layers *layers, struct meter_site *site, uint64_t count)
 {
     if (!site->known) {
@@ -40,6 +71,7 @@ void meter_layers_vmrun(struct meter_layers *layers, struct meter_site *site, ui
         site->known = true;
     }
     layers->counts.vmruns[site->layer]++;
+    seen(layers, site->layer);
     if (site->layer > 0) {
         layers->current = site->layer;
         layers->left_by_vmrun[site->layer] = true;
@@ -73,6 +105,7 @@ void meter_layers_after(struct meter_layers *layers, const struct meter_site *si
         end_slice(layers, count);
         return;
     }
+    seen(layers, k);
     layers->counts.reached[layers->last_inner[k]][k]++;
     layers->current = k;
     layers->left_by_vmrun[k] = false;

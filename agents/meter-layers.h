@@ -8,6 +8,10 @@
  * VMRUN, or the instruction after that; then the whole slice is its. VMRUNs are told apart by where
  * in the host's memory they are (a site), for L0 and L1 may run the same kernel at the same virtual
  * addresses. The layer of a site is learned when it is executed for the first time.
+ *
+ * The guess is the layer that ran last. A guest that an operation at layer N has for itself, such
+ * as those of the kvm- benchmarks, executes no VMRUN that would put a wrong guess right; so within
+ * an operation the guess for what layer N enters is N + 1, until a deeper layer shows itself.
  */
 #ifndef METER_LAYERS_H
 #define METER_LAYERS_H
@@ -31,6 +35,13 @@ struct meter_layers {
     unsigned last_inner[METER_LAYERS]; /* which deeper layer ran last; 0: none yet */
     bool left_by_vmrun[METER_LAYERS];  /* its last instruction was its VMRUN */
     bool too_deep; /* there was a layer beyond METER_LAYERS: counts are wrong from then on */
+    /* What is set aside within an operation at LAYER. */
+    struct meter_aside {
+        bool valid;
+        unsigned layer;
+        unsigned last_inner; /* of LAYER */
+        bool left_by_vmrun;  /* of LAYER + 1 */
+    } aside;
 };
 
 /* The machine is about to execute the VMRUN at SITE; COUNT instructions were executed before it. */
@@ -41,6 +52,10 @@ void meter_layers_after(struct meter_layers *layers, const struct meter_site *si
 
 /* ... an IRET. */
 void meter_layers_return(struct meter_layers *layers);
+
+/* An operation of the layer that runs begins or ends. One that begins ends the one before it. */
+void meter_layers_begin(struct meter_layers *layers);
+void meter_layers_end(struct meter_layers *layers);
 
 /* Charge all COUNT instructions so far: counts are then up to date. */
 void meter_layers_settle(struct meter_layers *layers, uint64_t count);

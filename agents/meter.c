@@ -82,6 +82,7 @@ static void on_begin(unsigned vcpu, void *data)
     (void)vcpu;
     (void)data;
     meter_layers_settle(&layers, executed + 1);
+    meter_layers_begin(&layers);
     begun.open = true;
     begun.layer = layers.current;
     begun.counts = layers.counts;
@@ -100,6 +101,7 @@ static void on_end(unsigned vcpu, void *data)
     if (!begun.open)
         return;
     meter_layers_settle(&layers, executed);
+    meter_layers_end(&layers);
     record->sequence = written + 1;
     record->began_at = begun.layer;
     record->ended_at = layers.current;

@@ -218,6 +218,95 @@ static void test_depth_3(void **state)
     assert_int_equal(m.meter.counts.reached[3][1], 2);
 }
 
+/* A guest that an operation at L0 has for itself, while L2 is idle: it executes no VMRUN that would
+   tell it from L2, which ran last, and which goes on afterwards. */
+static void test_guest_of_an_operation(void **state)
+{
+    struct machine m = {0};
+    struct meter_counts before, cost;
+
+    (void)state;
+    boot_l2(&m);
+    to_l0(&m, 10);
+    meter_layers_begin(&m.meter);
+    before = m.meter.counts;
+    vmrun(&m, 0);
+    run(&m, 1, 5);
+    to_l0(&m, 30);
+    meter_layers_end(&m.meter);
+    check(&m);
+    cost = meter_counts_between(&before, &m.meter.counts);
+    assert_int_equal(cost.instructions[1], 5);
+    assert_int_equal(cost.reached[1][0], 1);
+    vmrun(&m, 0);
+    run(&m, 2, 44);
+    to_l0(&m, 10);
+    check(&m);
+}
+
+/* The same at L1, in a stack whose L3 ran last. */
+static void test_guest_of_an_operation_at_l1(void **state)
+{
+    struct machine m = {0};
+    struct meter_counts before, cost;
+
+    (void)state;
+    boot_l3(&m);
+    to_l0(&m, 80);
+    vmrun(&m, 0);
+    after(&m, 1);
+    run(&m, 1, 20);
+    meter_layers_settle(&m.meter, m.count);
+    meter_layers_begin(&m.meter);
+    before = m.meter.counts;
+    vmrun(&m, 1);
+    to_l0(&m, 30);
+    vmrun(&m, 0);
+    run(&m, 2, 5);
+    to_l0(&m, 40);
+    vmrun(&m, 0);
+    after(&m, 1);
+    run(&m, 1, 60);
+    meter_layers_settle(&m.meter, m.count);
+    meter_layers_end(&m.meter);
+    check(&m);
+    cost = meter_counts_between(&before, &m.meter.counts);
+    assert_int_equal(cost.instructions[2], 5);
+    assert_int_equal(cost.reached[2][1], 1);
+    vmrun(&m, 1);
+    to_l0(&m, 30);
+    vmrun(&m, 0);
+    run(&m, 3, 7);
+    to_l0(&m, 10);
+    check(&m);
+}
+
+/* A layer of the stack that ran within an operation, and says so, is not forgotten at its end. */
+static void test_operation_disturbed(void **state)
+{
+    struct machine m = {0};
+
+    (void)state;
+    boot_l2(&m);
+    to_l0(&m, 10);
+    vmrun(&m, 0);
+    after(&m, 1);
+    run(&m, 1, 8);
+    to_l0(&m, 10);
+    meter_layers_begin(&m.meter);
+    vmrun(&m, 0);
+    run(&m, 1, 12);
+    vmrun(&m, 1);
+    to_l0(&m, 20);
+    meter_layers_begin(&m.meter); /* one without an end changes nothing */
+    meter_layers_end(&m.meter);
+    meter_layers_end(&m.meter);
+    vmrun(&m, 0);
+    run(&m, 2, 9);
+    to_l0(&m, 10);
+    check(&m);
+}
+
 /* Whoever has no guest yet makes none by the instruction after a VMRUN that was not executed. */
 static void test_after_without_vmrun(void **state)
 {
@@ -258,6 +347,9 @@ int main(void)
         cmocka_unit_test(test_l0_keeps_exit),
         cmocka_unit_test(test_slice_is_put_right),
         cmocka_unit_test(test_depth_3),
+        cmocka_unit_test(test_guest_of_an_operation),
+        cmocka_unit_test(test_guest_of_an_operation_at_l1),
+        cmocka_unit_test(test_operation_disturbed),
         cmocka_unit_test(test_after_without_vmrun),
         cmocka_unit_test(test_too_deep),
     };
