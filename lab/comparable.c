@@ -206,19 +206,6 @@ static void compare_command_lines(const struct pair *pair, const char *layer,
     say(pair, SUBJECT, layer, "kernel command line", a, b);
 }
 
-static const json_t *named(const json_t *array, const char *name)
-{
-    size_t i;
-    json_t *element;
-
-    json_array_foreach(array, i, element)
-    {
-        if (nl_dig_is(element, "name", name))
-            return element;
-    }
-    return NULL;
-}
-
 /* What was broken on purpose in LAYER: one fault after the other, or "none". */
 static json_t *faults_at(const json_t *faults, const char *layer)
 {
@@ -265,13 +252,14 @@ static void compare_faults(const struct pair *pair)
 static void compare_benchmarks(const struct pair *pair, const char *key, const char *layer,
                                const json_t *reference, const json_t *other)
 {
+    cleanup_json json_t *others = nl_dig_by_name(json_object_get(other, key));
     size_t i;
     json_t *benchmark;
 
     json_array_foreach(json_object_get(reference, key), i, benchmark)
     {
         const char *name = nl_dig_string(benchmark, "name", "");
-        const json_t *theirs = named(json_object_get(other, key), name);
+        const json_t *theirs = json_object_get(others, name);
 
         if (!theirs || nl_dig(benchmark, "skipped") || nl_dig(theirs, "skipped"))
             continue;

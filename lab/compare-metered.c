@@ -65,19 +65,30 @@ size_t nl_compare_depth(const struct nl_document_set *base, const struct nl_docu
     return depth_of(new, depth_of(base, 0));
 }
 
-const json_t *nl_compare_find(const json_t *document, size_t index, const char *key,
-                              const char *name)
+json_t *nl_compare_index(const struct nl_document_set *set, const char *key)
 {
-    const json_t *layer = json_array_get(json_object_get(document, "layers"), index);
-    size_t i;
-    json_t *benchmark;
+    json_t *index = json_array();
 
-    json_array_foreach(json_object_get(layer, key), i, benchmark)
-    {
-        if (nl_dig_is(benchmark, "name", name))
-            return nl_dig(benchmark, "skipped") ? NULL : benchmark;
+    for (size_t run = 0; run < set->n; run++) {
+        json_t *layers = json_array();
+        size_t i;
+        json_t *layer;
+
+        json_array_foreach(json_object_get(set->documents[run], "layers"), i, layer)
+        {
+            if (i < LAYERS_MAX)
+                json_array_append_new(layers, nl_dig_by_name(json_object_get(layer, key)));
+        }
+        json_array_append_new(index, layers);
     }
-    return NULL;
+    return index;
+}
+
+const json_t *nl_compare_find(const json_t *index, size_t run, size_t layer, const char *name)
+{
+    const json_t *found = json_object_get(json_array_get(json_array_get(index, run), layer), name);
+
+    return nl_dig(found, "skipped") ? NULL : found;
 }
 
 /* What the runs of one side counted. */
@@ -136,17 +147,18 @@ static void find_middle(struct side *side, const json_t **runs)
     }
 }
 
-static struct side collect(const struct nl_document_set *set, size_t layer, const char *name)
+static struct side collect(const json_t *index, size_t layer, const char *name)
 {
-    cleanup_free const json_t **runs = calloc(set->n ? set->n : 1, sizeof(*runs));
+    size_t n = json_array_size(index);
+    cleanup_free const json_t **runs = calloc(n ? n : 1, sizeof(*runs));
     struct side side = {0};
 
-    side.totals = calloc(set->n ? set->n : 1, sizeof(*side.totals));
+    side.totals = calloc(n ? n : 1, sizeof(*side.totals));
     /* A row that is left out would read as nothing that changed. */
     if (!runs || !side.totals)
         abort();
-    for (size_t i = 0; i < set->n; i++) {
-        const json_t *metered = nl_compare_find(set->documents[i], layer, "metered", name);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *metered = nl_compare_find(index, i, layer, name);
 
         if (!metered || !nl_dig(metered, "total"))
             continue;
@@ -279,9 +291,8 @@ static void judge_unknown(json_t *rows, double alpha)
 }
 
 /* The benchmark NAME at layer K: a row, or what only one side has. */
-static void add_row(json_t *rows, json_t *only, const struct nl_document_set *base,
-                    const struct nl_document_set *new, size_t k, const char *name,
-                    const struct nl_compare_options *options)
+static void add_row(json_t *rows, json_t *only, const json_t *base, const json_t *new, size_t k,
+                    const char *name, const struct nl_compare_options *options)
 {
     struct side before = collect(base, k, name), after = collect(new, k, name);
     char layer[24];
@@ -301,6 +312,8 @@ json_t *nl_compare_metered(const struct nl_document_set *base, const struct nl_d
                            const struct nl_compare_options *options, json_t *only)
 {
     cleanup_json json_t *names = nl_compare_names(base, new, "metered");
+    cleanup_json json_t *before = nl_compare_index(base, "metered");
+    cleanup_json json_t *after = nl_compare_index(new, "metered");
     json_t *rows = json_array();
     size_t i, depth = nl_compare_depth(base, new);
     json_t *name;
@@ -308,7 +321,7 @@ json_t *nl_compare_metered(const struct nl_document_set *base, const struct nl_d
     json_array_foreach(names, i, name)
     {
         for (size_t k = 0; k < depth; k++)
-            add_row(rows, only, base, new, k, json_string_value(name), options);
+            add_row(rows, only, before, after, k, json_string_value(name), options);
     }
     judge_unknown(rows, options->alpha);
     return rows;

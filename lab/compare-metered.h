@@ -19,9 +19,13 @@ json_t *nl_compare_names(const struct nl_document_set *base, const struct nl_doc
 /* How many layers the document with the most of them has. */
 size_t nl_compare_depth(const struct nl_document_set *base, const struct nl_document_set *new);
 
-/* The benchmark NAME in array KEY of layer INDEX, unless it was skipped; NULL if there is none. */
-const json_t *nl_compare_find(const json_t *document, size_t index, const char *key,
-                              const char *name);
+/* What nl_compare_find() looks in: the benchmarks in arrays KEY of all layers of each document of
+   SET, by name, as many elements as there are documents. New reference. */
+json_t *nl_compare_index(const struct nl_document_set *set, const char *key);
+
+/* The benchmark NAME at layer LAYER of document RUN, unless it was skipped; NULL if there is none.
+ */
+const json_t *nl_compare_find(const json_t *index, size_t run, size_t layer, const char *name);
 
 /* Did nearly all undisturbed operations of METERED cost the same? Else any of them may come out on
    top. */

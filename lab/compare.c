@@ -29,13 +29,13 @@ static void set_real(json_t *object, const char *key, double value)
     json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
 }
 
-static size_t count_runs(const struct nl_document_set *set, size_t layer, const char *name)
+static size_t count_runs(const json_t *index, size_t layer, const char *name)
 {
     size_t runs = 0;
 
-    for (size_t i = 0; i < set->n; i++)
-        runs += json_array_size(json_object_get(
-                    nl_compare_find(set->documents[i], layer, "benchmarks", name), "samples")) > 0;
+    for (size_t i = 0; i < json_array_size(index); i++)
+        runs +=
+            json_array_size(json_object_get(nl_compare_find(index, i, layer, name), "samples")) > 0;
     return runs;
 }
 
@@ -59,13 +59,12 @@ static void add_run(struct side *side, const double *samples, size_t n, bool med
     side->dependence = fmax(side->dependence, nl_dependence(&stability));
 }
 
-static struct side collect(const struct nl_document_set *set, size_t layer, const char *name,
-                           bool medians)
+static struct side collect(const json_t *index, size_t layer, const char *name, bool medians)
 {
     struct side side = {.dependence = 1};
 
-    for (size_t i = 0; i < set->n; i++) {
-        const json_t *found = nl_compare_find(set->documents[i], layer, "benchmarks", name);
+    for (size_t i = 0; i < json_array_size(index); i++) {
+        const json_t *found = nl_compare_find(index, i, layer, name);
         cleanup_free double *samples = NULL;
         size_t n = nl_benchmark_samples(found, &samples);
 
@@ -115,21 +114,20 @@ static json_t *row(const json_t *benchmark, const char *layer, const struct side
 }
 
 /* The benchmark NAME at layer K of the first run that has it. */
-static const json_t *first_of(const struct nl_document_set *base, const struct nl_document_set *new,
-                              size_t k, const char *name)
+static const json_t *first_of(const json_t *base, const json_t *new, size_t k, const char *name)
 {
-    const struct nl_document_set *sets[] = {base, new};
+    const json_t *sides[] = {base, new};
     const json_t *found = NULL;
 
     for (size_t side = 0; side < 2; side++)
-        for (size_t i = 0; i < sets[side]->n && !found; i++)
-            found = nl_compare_find(sets[side]->documents[i], k, "benchmarks", name);
+        for (size_t i = 0; i < json_array_size(sides[side]) && !found; i++)
+            found = nl_compare_find(sides[side], i, k, name);
     return found;
 }
 
 /* The benchmark NAME at layer K: a row, or what only one side has. */
-static void add_row(json_t *rows, json_t *only, const struct nl_document_set *base,
-                    const struct nl_document_set *new, size_t k, const char *name, double alpha)
+static void add_row(json_t *rows, json_t *only, const json_t *base, const json_t *new, size_t k,
+                    const char *name, double alpha)
 {
     bool medians = count_runs(base, k, name) >= NL_COMPARE_RUNS_MIN &&
                    count_runs(new, k, name) >= NL_COMPARE_RUNS_MIN;
@@ -178,6 +176,8 @@ static int compare_times(const struct nl_document_set *base, const struct nl_doc
                          struct nl_error **err)
 {
     cleanup_json json_t *names = nl_compare_names(base, new, "benchmarks");
+    cleanup_json json_t *before = nl_compare_index(base, "benchmarks");
+    cleanup_json json_t *after = nl_compare_index(new, "benchmarks");
     cleanup_json json_t *rows = json_array();
     cleanup_free double *p = NULL;
     size_t i, depth = nl_compare_depth(base, new);
@@ -186,7 +186,7 @@ static int compare_times(const struct nl_document_set *base, const struct nl_doc
     json_array_foreach(names, i, name)
     {
         for (size_t k = 0; k < depth; k++)
-            add_row(rows, only, base, new, k, json_string_value(name), options->alpha);
+            add_row(rows, only, before, after, k, json_string_value(name), options->alpha);
     }
     p = calloc(json_array_size(rows) + 1, sizeof(*p));
     if (!p)

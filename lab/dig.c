@@ -57,6 +57,22 @@ const json_t *nl_dig_layer(const json_t *document, const char *name)
     return NULL;
 }
 
+json_t *nl_dig_by_name(const json_t *array)
+{
+    json_t *by_name = json_object();
+    size_t i;
+    json_t *element;
+
+    json_array_foreach(array, i, element)
+    {
+        const char *name = nl_dig_string(element, "name", NULL);
+
+        if (name && !json_object_get(by_name, name))
+            json_object_set(by_name, name, element);
+    }
+    return by_name;
+}
+
 bool nl_dig_is(const json_t *root, const char *path, const char *text)
 {
     return strcmp(nl_dig_string(root, path, ""), text) == 0;

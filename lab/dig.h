@@ -21,6 +21,10 @@ bool nl_dig_true(const json_t *root, const char *path);
 /* The layer of that name in a document, or NULL. */
 const json_t *nl_dig_layer(const json_t *document, const char *name);
 
+/* The elements of ARRAY by their "name", the first of each: for an array of any length in which
+   many names are looked up. New reference. */
+json_t *nl_dig_by_name(const json_t *array);
+
 /* Is the string at PATH equal to TEXT? */
 bool nl_dig_is(const json_t *root, const char *path, const char *text);
 

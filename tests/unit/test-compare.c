@@ -19,6 +19,7 @@
 #include <libxml/parser.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define ARGS_MAX 8
 #define LAYERS 2
@@ -880,6 +881,34 @@ static void test_rows_beyond_a_double(void **state)
     assert_null(strstr(csv, "inf"));
 }
 
+static json_t *document_of_many(const char *id, size_t n)
+{
+    static const double samples[] = {1, 2, 3};
+    json_t *made = document(id);
+
+    for (size_t i = 0; i < n; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "benchmark-%zu", i);
+        add_benchmark(made, 1, name, "ns", samples, 3);
+    }
+    return made;
+}
+
+/* Looking each one up in a list takes its time a million times over. */
+static void test_many_benchmarks(void **state)
+{
+    enum { MANY = 10000 };
+    cleanup_json json_t *comparison = NULL;
+    clock_t begun = clock();
+
+    (void)state;
+    comparison = compare(document_of_many("a", MANY), document_of_many("b", MANY), &plain);
+    assert_int_equal(json_array_size(json_object_get(comparison, "times")), MANY);
+    if ((double)(clock() - begun) / CLOCKS_PER_SEC > 20)
+        fail_msg("%.1f s", (double)(clock() - begun) / CLOCKS_PER_SEC);
+}
+
 static int set_up(void **state)
 {
     cleanup_json json_t *file = json_load_file(NL_SOURCE "/tests/fixtures/samples.json", 0, NULL);
@@ -920,6 +949,7 @@ int main(void)
         cmocka_unit_test(test_html),
         cmocka_unit_test(test_great_figures),
         cmocka_unit_test(test_rows_beyond_a_double),
+        cmocka_unit_test(test_many_benchmarks),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
