@@ -71,7 +71,8 @@ char *nl_headline(const char *message, const char *id)
         if (to - message > LINE)
             break;
     }
-    text = strndup(message, (size_t)(end - message));
+    /* One that begins with a mark has no first words: all of it is better than nothing. */
+    text = end > message ? strndup(message, (size_t)(end - message)) : strdup(message);
     line = text ? nl_printable(text, LONGEST) : NULL;
     free(text);
     return line;

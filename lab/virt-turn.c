@@ -20,14 +20,13 @@ struct nl_virt_turn {
 static struct nl_virt_turn *turns;
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
 
+/* With the list locked. */
 static struct nl_virt_turn *find(virConnectPtr conn)
 {
     struct nl_virt_turn *turn;
 
-    pthread_mutex_lock(&list);
     for (turn = turns; turn && turn->conn != conn; turn = turn->next)
         ;
-    pthread_mutex_unlock(&list);
     return turn;
 }
 
@@ -35,24 +34,27 @@ void nl_virt_turn_make(virConnectPtr conn)
 {
     struct nl_virt_turn *turn;
 
-    if (find(conn))
-        return;
-    turn = calloc(1, sizeof(*turn));
-    if (!turn)
-        abort();
-    turn->conn = conn;
-    pthread_mutex_init(&turn->lock, NULL);
     pthread_mutex_lock(&list);
-    turn->next = turns;
-    turns = turn;
+    if (!find(conn)) {
+        turn = calloc(1, sizeof(*turn));
+        if (!turn)
+            abort();
+        turn->conn = conn;
+        pthread_mutex_init(&turn->lock, NULL);
+        turn->next = turns;
+        turns = turn;
+    }
     pthread_mutex_unlock(&list);
 }
 
 struct nl_virt_turn *nl_virt_turn_take(virConnectPtr conn)
 {
-    struct nl_virt_turn *turn = conn ? find(conn) : NULL;
+    struct nl_virt_turn *turn;
     struct timespec until;
 
+    pthread_mutex_lock(&list);
+    turn = find(conn);
+    pthread_mutex_unlock(&list);
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += PATIENCE_S;
     if (turn && pthread_mutex_clocklock(&turn->lock, CLOCK_MONOTONIC, &until) == 0)

@@ -31,6 +31,8 @@ static void test_short_messages_stay(void **state)
     expect("a: ", "a: ");
     expect(": ", ": ");
     expect("1.5 s: x.y:z", "1.5 s: x.y:z");
+    expect(". no disk", ". no disk");
+    expect(": {\"a\": 1}", ": {\"a\": 1}");
 }
 
 static void test_raw_text_is_left_to_the_evidence(void **state)
