@@ -43,6 +43,8 @@ static const char *not_there(const json_t *layer)
 {
     if (nl_dig_is(layer, "state", NL_LAYER_NOT_REACHED))
         return "was not reached";
+    if (nl_dig_is(layer, "state", NL_LAYER_INTERRUPTED) && !nl_dig(layer, "facts"))
+        return "was interrupted while it came up";
     if (nl_dig_is(layer, "state", NL_LAYER_FAILED) && !nl_dig(layer, "facts"))
         return "did not come up";
     return NULL;

@@ -4,8 +4,8 @@
 #include "document-tables.h"
 #include "document.h"
 
-static const char *const states[] = {NL_LAYER_UP, NL_LAYER_FAILED, NL_LAYER_NOT_REACHED,
-                                     NL_LAYER_GONE, NULL};
+static const char *const states[] = {NL_LAYER_UP,   NL_LAYER_FAILED,      NL_LAYER_NOT_REACHED,
+                                     NL_LAYER_GONE, NL_LAYER_INTERRUPTED, NULL};
 static const char *const verdicts[] = {"pass", "fail", "error", "skip", NULL};
 static const char *const statuses[] = {"passed", "failed", "error", "interrupted", NULL};
 static const char *const estimates[] = {"mode", "median", "median of all", NULL};

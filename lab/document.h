@@ -47,7 +47,8 @@ void nl_document_host(struct nl_document *document, const char *key, json_t *val
 #define NL_LAYER_UP "up"
 #define NL_LAYER_FAILED "failed"
 #define NL_LAYER_NOT_REACHED "not reached"
-#define NL_LAYER_GONE "gone" /* was up, ended before it was taken down */
+#define NL_LAYER_GONE "gone"               /* was up, ended before it was taken down */
+#define NL_LAYER_INTERRUPTED "interrupted" /* the run was, while this layer came up */
 
 void nl_document_layer_state(struct nl_document *document, size_t layer, const char *state);
 

@@ -239,16 +239,35 @@ static const struct step steps[] = {
     {"facts", take_facts, NULL},
 };
 
+static void set_state(struct nl_layer *layer, const char *state)
+{
+    layer->state = state;
+    nl_document_layer_state(layer->stack->document, layer->index, state);
+}
+
 /* What is known of a failure in PHASE goes into the document: judged by what is seen of the guest,
    for the error alone only says what was waited for. */
 static void record_failure(struct nl_layer *layer, const char *phase, bool timed_out,
                            struct nl_error **err)
 {
-    layer->state = NL_LAYER_FAILED;
-    nl_document_layer_state(layer->stack->document, layer->index, NL_LAYER_FAILED);
+    set_state(layer, NL_LAYER_FAILED);
     if (layer->domain)
         nl_sleep(LAST_WORDS_S, NULL);
     nl_watch_blame(layer, phase, timed_out ? "timeout" : "refused", err);
+}
+
+/* PHASE ended in *ERR, after it had all its time if TIMED_OUT. An interrupt says nothing of the
+   layer. */
+static int give_up(struct nl_layer *layer, const char *phase, bool timed_out, struct nl_error **err)
+{
+    bool interrupted = nl_error_status(*err) == NL_EXIT_INTERRUPTED;
+
+    if (interrupted)
+        set_state(layer, NL_LAYER_INTERRUPTED);
+    else
+        record_failure(layer, phase, timed_out, err);
+    nl_progress_end("%s in phase %s", interrupted ? "interrupted" : "failed", phase);
+    return -1;
 }
 
 static const char *describe(const struct nl_layer *layer)
@@ -275,14 +294,10 @@ int nl_layer_up(struct nl_layer *layer, struct nl_error **err)
         phase = nl_document_phase_begin(document, layer->spec->name, steps[i].phase);
         rc = steps[i].run(layer, err);
         seconds = nl_document_phase_end(document, phase);
-        if (rc < 0) {
-            record_failure(layer, steps[i].phase, seconds >= patience, err);
-            nl_progress_end("failed in phase %s", steps[i].phase);
-            return -1;
-        }
+        if (rc < 0)
+            return give_up(layer, steps[i].phase, seconds >= patience, err);
     }
-    layer->state = NL_LAYER_UP;
-    nl_document_layer_state(document, layer->index, NL_LAYER_UP);
+    set_state(layer, NL_LAYER_UP);
     nl_progress_end("up");
     return 0;
 }

@@ -117,6 +117,23 @@ static double layer_seconds(const json_t *document, const char *layer)
     return seconds;
 }
 
+/* What came of the diagnosis that the scenario expects. An interrupted run has none. */
+static const char *diagnosis_verdict(const json_t *document)
+{
+    if (nl_dig_true(document, "run.interrupted"))
+        return "error";
+    return nl_diagnosis_is_expected(document) ? "pass" : "fail";
+}
+
+static void count_diagnosis(struct count *count, const json_t *document)
+{
+    const char *verdict = diagnosis_verdict(document);
+
+    count->tests++;
+    count->failures += strcmp(verdict, "fail") == 0;
+    count->errors += strcmp(verdict, "error") == 0;
+}
+
 static struct count count_suite(const json_t *document, const char *layer)
 {
     struct count count = {0};
@@ -125,10 +142,8 @@ static struct count count_suite(const json_t *document, const char *layer)
 
     if (!layer) {
         count_verdict(&count, document, stack_verdict(document));
-        if (nl_diagnosis_expected(document)) {
-            count.tests++;
-            count.failures += !nl_diagnosis_is_expected(document);
-        }
+        if (nl_diagnosis_expected(document))
+            count_diagnosis(&count, document);
     }
     json_array_foreach(json_object_get(document, "checks"), i, check)
     {
@@ -289,12 +304,15 @@ static void write_diagnosis_case(xmlTextWriterPtr writer, const json_t *document
 {
     cleanup_free char *wanted = nl_diagnosis_title(nl_diagnosis_expected(document));
     cleanup_free char *found = diagnosis_line(document);
+    const char *verdict = diagnosis_verdict(document);
+    bool is_error = strcmp(verdict, "error") == 0;
     cleanup_free char *text = NULL;
 
     start_case(writer, document, NULL, "diagnosis", 0);
-    if (!nl_diagnosis_is_expected(document) &&
-        asprintf(&text, "expected: %s; found: %s", wanted ? wanted : "", found ? found : "") >= 0) {
-        start(writer, "failure");
+    if (strcmp(verdict, "pass") != 0 && asprintf(&text, "expected: %s; %s%s", wanted ? wanted : "",
+                                                 is_error ? "the run was interrupted" : "found: ",
+                                                 found && !is_error ? found : "") >= 0) {
+        start(writer, is_error ? "error" : "failure");
         attribute(writer, "message", text);
         attribute(writer, "type", "diagnosis");
         end(writer);

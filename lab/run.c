@@ -172,12 +172,18 @@ static int timed(struct run *run, const char *name,
     return rc;
 }
 
+/* What to call the end of the step that ERR ended. */
+static const char *outcome(const struct nl_error *err)
+{
+    return nl_error_status(err) == NL_EXIT_INTERRUPTED ? "interrupted" : "failed";
+}
+
 /* At once, since what comes now may take a while; at length it is in the report. */
 static void tell_failure(const struct run *run, const struct nl_error *err)
 {
     cleanup_free char *text = nl_headline(nl_error_message(err), nl_document_id(run->document));
 
-    nl_progress_end("failed");
+    nl_progress_end("%s", outcome(err));
     nl_progress_note("%s", text ? text : "out of memory");
 }
 
@@ -297,7 +303,7 @@ enum nl_exit nl_run(const struct nl_run_options *options)
     enum nl_exit status;
 
     if (nl_interrupt_catch(&err) < 0 || nl_interrupt_check(&err) < 0 || set_up(&run, &err) < 0) {
-        nl_progress_end("failed");
+        nl_progress_end("%s", outcome(err));
         nl_error_print(err);
         return nl_error_status(err);
     }

@@ -33,6 +33,12 @@ for case in "INT L0" "TERM L1"; do
     expect_status 130 "$signal"
     [ "$took" -lt 10000 ] || problem "SIG$signal took $took ms"
     expect_json "$signal" '.verdict.status == "interrupted" and .verdict.exit == 130' "it says so"
+    expect_json "$signal" '[.checks[] | select(.verdict == "fail")] == []' "no check has failed"
+    expect_json "$signal" '.failure == null and .diagnosis == null' "nothing has failed"
+    expect_json "$signal" "[.layers[] | select(.name == \"$layer\") | .state] == [\"interrupted\"]" \
+        "$layer was interrupted"
+    log_says "$signal" "^$layer (.*: interrupted in phase " || problem "the progress says otherwise"
+    grep -q '<failure' "$work/$signal/junit.xml" && problem "junit.xml has failures"
     expect_nothing_left
 done
 

@@ -298,6 +298,30 @@ static void test_layers_that_are_not_there(void **state)
     assert_int_equal(nl_document_exit(panicked), NL_EXIT_CHECK_FAILED);
 }
 
+/* An interrupt says nothing of the layer that was on its way, nor of those that were not tried. */
+static void test_interrupted_on_the_way(void **state)
+{
+    cleanup_json json_t *document = fixture("no-l0");
+    json_t *layer = json_array_get(json_object_get(document, "layers"), 0);
+    size_t i;
+    json_t *check;
+
+    (void)state;
+    json_object_set_new(layer, "state", json_string(NL_LAYER_INTERRUPTED));
+    json_object_set_new(document, "failure", json_null());
+    json_object_set_new(json_object_get(document, "run"), "interrupted", json_true());
+    run(document);
+    json_array_foreach(json_object_get(document, "checks"), i, check)
+        assert_true(nl_dig_is(check, "verdict", "error"));
+    for (i = 0; i < 2; i++) {
+        static const char *const names[] = {"l0-booted", "l0-log-clean"};
+
+        assert_true(nl_dig_is(find(document, names[i]), "message",
+                              "not evaluated: L0 was interrupted while it came up"));
+    }
+    assert_int_equal(nl_document_exit(document), NL_EXIT_INTERRUPTED);
+}
+
 /* An Intel processor: kvm_intel prints no line about nesting. */
 static void test_intel(void **state)
 {
@@ -575,6 +599,7 @@ int main(void)
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_nested_off),
         cmocka_unit_test(test_layers_that_are_not_there),
+        cmocka_unit_test(test_interrupted_on_the_way),
         cmocka_unit_test(test_intel),
         cmocka_unit_test(test_local_l0),
         cmocka_unit_test(test_log_lines),

@@ -133,6 +133,43 @@ static void test_an_answer_that_is_no_object(void **state)
     }
 }
 
+/* Its agent is still silent when the run is interrupted: the layer has not failed. Last: nothing
+   takes an interrupt back. */
+static void test_an_interrupt_is_no_failure(void **state)
+{
+    cleanup_store struct nl_store *store = NULL;
+    cleanup_error struct nl_error *err = NULL;
+    cleanup_free char *agent = in_base("silent");
+    cleanup_free char *place = in_base("store");
+    FILE *file = fopen(agent, "w");
+    const json_t *document;
+    struct bench bench;
+
+    (void)state;
+    assert_int_equal(nl_interrupt_catch(NULL), 0);
+    assert_non_null(file);
+    fputs("#!/bin/sh\nkill -INT $PPID\nexec sleep 20\n", file);
+    fclose(file);
+    assert_int_equal(chmod(agent, 0755), 0);
+    bench_open(&bench, "{}");
+    document = nl_document_json(bench.stack.document);
+    nl_link_close(&bench.layer.link);
+    assert_int_equal(nl_store_open(place, NULL, agent, &store, NULL), 0);
+    bench.stack.store = store;
+    bench.scenario.timeouts.boot_s = 10;
+    bench.layer.local = true;
+    bench.layer.state = NL_LAYER_STARTING;
+    bench.spec.image = (char *)"hypervisor";
+    pthread_mutex_init(&bench.layer.lock, NULL);
+    assert_int_equal(nl_layer_up(&bench.layer, &err), -1);
+    assert_int_equal(nl_error_status(err), NL_EXIT_INTERRUPTED);
+    assert_string_equal(bench.layer.state, NL_LAYER_INTERRUPTED);
+    assert_true(nl_dig_is(json_array_get(nl_dig(document, "layers"), 0), "state", "interrupted"));
+    assert_null(nl_dig(document, "failure"));
+    pthread_mutex_destroy(&bench.layer.lock);
+    bench_close(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +178,7 @@ int main(void)
         IN_FOLDER(test_an_empty_log_ends_at_once),
         IN_FOLDER(test_lost_records_too_many_to_count),
         IN_FOLDER(test_an_answer_that_is_no_object),
+        IN_FOLDER(test_an_interrupt_is_no_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

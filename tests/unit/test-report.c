@@ -584,6 +584,23 @@ static void test_junit_of_interrupted(void **state)
     xmlFreeDoc(xml);
 }
 
+/* A scenario that expects a diagnosis has none to be judged by then: that is no failure. */
+static void test_junit_of_interrupted_before_a_diagnosis(void **state)
+{
+    cleanup_json json_t *document = fixture("passed");
+    xmlDocPtr xml;
+
+    (void)state;
+    json_object_set_new(json_object_get(document, "run"), "interrupted", json_true());
+    json_object_set_new(json_object_get(document, "scenario"), "expect",
+                        json_pack("{s:s, s:s}", "diagnosis", "hung", "layer", "L2"));
+    xml = parse_junit(document);
+    assert_int_equal((int)xpath_number(xml, "count(//failure)"), 0);
+    assert_int_equal((int)xpath_number(xml, "count(//testcase[@name='diagnosis']/error)"), 1);
+    assert_counts(xml);
+    xmlFreeDoc(xml);
+}
+
 static void test_junit_of_hostile(void **state)
 {
     cleanup_json json_t *document = fixture("hostile");
@@ -779,6 +796,7 @@ int main(void)
         cmocka_unit_test(test_junit),
         cmocka_unit_test(test_junit_content),
         cmocka_unit_test(test_junit_of_interrupted),
+        cmocka_unit_test(test_junit_of_interrupted_before_a_diagnosis),
         cmocka_unit_test(test_junit_of_hostile),
         cmocka_unit_test(test_wrong_types),
         cmocka_unit_test(test_printable),
