@@ -29,7 +29,7 @@ enum { OPTION_ENABLE_NESTING = 0x100 };
 static const struct argp_option common_options[] = {
     {"out", 'o', "DIR", 0,
      "Folder for document, reports and logs (default: nestlab-out/ID, where the run says its "
-     "ID); several scenarios get a folder in it each",
+     "ID); several scenarios get a folder in it each; results of an earlier run in it are replaced",
      0},
     NL_OPTION_STORE,
     {"enable-nesting", OPTION_ENABLE_NESTING, NULL, 0,

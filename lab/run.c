@@ -2,6 +2,7 @@
  * run.c - one run from a scenario to its report: see run.h.
  */
 #include "run.h"
+#include "earlier-run.h"
 #include "fault-inject.h"
 #include "folders.h"
 #include "headline.h"
@@ -74,6 +75,19 @@ static int choose_out(struct run *run, struct nl_error **err)
     return run->out
                ? 0
                : nl_fail_errno(err, NL_EXIT_REQUEST, errno, "cannot use the folder %s", wanted);
+}
+
+/* A folder of one name for every run, as CI servers have it, is not to hold the logs of two. */
+static int replace_earlier(struct run *run, struct nl_error **err)
+{
+    cleanup_free char *id = NULL;
+
+    if (nl_earlier_run_remove(run->out, &id, err) < 0)
+        return -1;
+    if (id)
+        nl_progress_note("%s: replacing the results of run %s",
+                         run->options->out ? run->options->out : run->out, id);
+    return 0;
 }
 
 /* Its id names the output folder as well, which may hold an earlier run of the same name and day.
@@ -156,7 +170,7 @@ static int set_up(struct run *run, struct nl_error **err)
         0)
         return -1;
     nl_document_l0(run->document, run->scenario->l0, local ? "local" : "emulated", why);
-    if (choose_out(run, err) < 0)
+    if (choose_out(run, err) < 0 || replace_earlier(run, err) < 0)
         return -1;
     return nl_stack_new(run->scenario, run->store, run->rundir, run->document, run->out, local,
                         &run->stack, err);
