@@ -122,7 +122,12 @@ void nl_text_exit_reasons(const struct nl_text *to, const json_t *document)
 {
     if (!nl_exit_reasons_counted(document))
         return;
-    nl_text_section(to, "VM exits by reason",
-                    "per operation, in a round of its own; L2>L1: of L2, passed on by L0 to L1");
+    nl_text_section(
+        to, "VM exits by reason",
+        json_array_size(json_object_get(document, "layers")) > 2
+            ? "per operation, in a round of its own; L2>L1: of L2, passed on by L0 to L1"
+            : "per operation, in a round of its own");
     nl_exit_lines(document, print_line, (void *)to);
+    fputs("  ", to->out);
+    nl_text_wrap(to, NL_EXIT_REASONS_NOTE, 2, 2);
 }

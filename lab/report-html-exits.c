@@ -164,7 +164,7 @@ void nl_page_exit_reasons(const struct nl_page *page)
         "Per operation of a benchmark, by the reason that the kernel of the layer below "
         "gives; counted in a round of its own, in which nothing was timed. L2>L0 are exits "
         "of L2, all of which L0 gets first, and L2>L1 those that it passes on to L1; L2+>L0 are "
-        "of L2 and of what is inside it. Exits of ticks and of asking are among them.");
+        "of L2 and of what is inside it. " NL_EXIT_REASONS_NOTE);
     nl_html_table(page->html, "VM exits by reason", headings);
     nl_exit_lines(page->document, write_line, &rows);
     nl_html_table_end(page->html);

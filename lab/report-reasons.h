@@ -9,6 +9,11 @@
 #include <stddef.h>
 
 /* The exits of one layer's vCPU to the layer below it, while a benchmark ran. */
+/* Below the lines, in both reports: why they do not add up. */
+#define NL_EXIT_REASONS_NOTE                                                                       \
+    "Every layer counts in a time of its own, which is longer than the round: with the exits of "  \
+    "ticks, of waiting and of asking, each line is an upper bound by itself."
+
 struct nl_exit_line {
     const char *benchmark;
     const char *at; /* the layer that ran it */

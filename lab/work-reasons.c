@@ -31,11 +31,13 @@ static int ask(struct nl_layer *layer, json_t *arguments, json_t **reply, char *
     return nl_watch_blame(layer, "benchmarks", "timeout", err);
 }
 
-/* From the inside out, so that no layer sees another one being asked. BEGUN: how many count. Where
-   L0 is this machine and this is not root, it refuses, and the layers inside need not. */
+/* From the outside in, and back from the inside out: what a layer counts of the guests inside its
+   own is then within what the layer below counts of them, as the reports say. The price is that the
+   asking of the layers inside is among the exits of an outer one. BEGUN: how many count. Where L0
+   is this machine and this is not root, it refuses, and the layers inside need not. */
 static int begin(struct nl_layer *layer, size_t *begun, char **refusal, struct nl_error **err)
 {
-    for (size_t k = layer->index; k-- > 0;) {
+    for (size_t k = 0; k < layer->index; k++) {
         cleanup_json json_t *reply = NULL;
         int rc =
             ask(&layer->stack->layers[k], json_pack("{s:b}", "count", 1), &reply, refusal, err);
@@ -47,10 +49,20 @@ static int begin(struct nl_layer *layer, size_t *begun, char **refusal, struct n
     return 0;
 }
 
+/* Before those of the layers inside: in the document the outermost come first. */
+static void put_first(json_t *counts, const char *layer, const json_t *reply)
+{
+    cleanup_json json_t *own = json_array();
+
+    nl_exits_by_reason(layer, reply, own);
+    for (size_t i = json_array_size(own); i-- > 0;)
+        json_array_insert(counts, 0, json_array_get(own, i));
+}
+
 /* And back. Also of those that have not begun, whose refusal says nothing new. */
 static int end(struct nl_layer *layer, json_t *counts, char **refusal, struct nl_error **err)
 {
-    for (size_t k = 0; k < layer->index; k++) {
+    for (size_t k = layer->index; k-- > 0;) {
         struct nl_layer *below = &layer->stack->layers[k];
         cleanup_json json_t *reply = NULL;
         char uuid[VIR_UUID_STRING_BUFLEN];
@@ -60,7 +72,7 @@ static int end(struct nl_layer *layer, json_t *counts, char **refusal, struct nl
                            below[1].spec->name);
         if (ask(below, json_pack("{s:b, s:s}", "count", 0, "uuid", uuid), &reply, refusal, err) < 0)
             return -1;
-        nl_exits_by_reason(below[1].spec->name, reply, counts);
+        put_first(counts, below[1].spec->name, reply);
     }
     return 0;
 }

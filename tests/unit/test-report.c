@@ -187,7 +187,8 @@ static void test_exit_reasons(void **state)
     assert_clean(text, 100);
     assert_has(text, "  cpuid at L1, 0 operations\n    not counted: L0: no tracing\n");
     assert_has(text, "  cpuid at L2, 500 operations\n    L1>L0    2.11  vmload 2.00, a");
-    assert_has(text, " 0.10, others 0.01\n    L2>L0    1.00  cpuid 1.00\n\n");
+    assert_has(text, " 0.10, others 0.01\n    L2>L0    1.00  cpuid 1.00\n  Every layer counts in a "
+                     "time of its own");
     assert_has_not(text, "L9");
 }
 
@@ -205,13 +206,14 @@ static void test_exit_reasons_of_some(void **state)
     set_reasons(document, "L2", refused);
     cleanup_free char *text = text_of(document, false);
     assert_has(text, "  cpuid at L2, 100 operations\n    not counted: L0: no tracing\n"
-                     "    L2>L1    1.00  cpuid 1.00\n\n");
+                     "    L2>L1    1.00  cpuid 1.00\n  Every layer counts in a time of its own");
     assert_true(asprintf(&mixed, counts, "null",
                          "{\"layer\": \"L1\", \"inside\": false, \"reasons\": ["
                          "{\"reason\": \"vmrun\", \"times\": 300}]},") > 0);
     set_reasons(document, "L2", mixed);
     cleanup_free char *other = text_of(document, false);
-    assert_has(other, "    L1+>L0   3.00  vmrun 3.00\n    L2>L1    1.00  cpuid 1.00\n\n");
+    assert_has(other, "    L1+>L0   3.00  vmrun 3.00\n    L2>L1    1.00  cpuid 1.00\n  Every layer "
+                      "counts in a time of its own");
 }
 
 /* What failed comes before what passed, with what it proves and what to do. */

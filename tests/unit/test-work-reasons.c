@@ -131,7 +131,8 @@ static void assert_counts(const json_t *reasons, json_int_t operations, const ch
     assert_true(json_equal(json_object_get(reasons, "counts"), wanted));
 }
 
-/* From the inside out and back, and with the exits that the scenario adds. */
+/* From the outside in and back: L1 counts L2 within the time that L0 does. And with the exits that
+ * the scenario adds. */
 static void test_all_count(void **state)
 {
     static const struct says says = {{BEGUN, BEGUN}, {OF_L1, OF_L2}};
@@ -139,7 +140,7 @@ static void test_all_count(void **state)
     cleanup_json json_t *reasons = count(&says, false, &asked);
 
     (void)state;
-    assert_string_equal(asked, "L1 begin\nL0 begin\nL2 bench\nL0 end\nL1 end\n");
+    assert_string_equal(asked, "L0 begin\nL1 begin\nL2 bench\nL1 end\nL0 end\n");
     assert_counts(reasons, 5, NULL,
                   "[{\"layer\": \"L1\", \"inside\": false,"
                   "  \"reasons\": [{\"reason\": \"cpuid\", \"times\": 2}]},"
@@ -158,7 +159,7 @@ static void test_one_refuses(void **state)
     cleanup_json json_t *reasons = count(&says, false, &asked);
 
     (void)state;
-    assert_string_equal(asked, "L1 begin\nL0 begin\nL2 bench\nL0 end\nL1 end\n");
+    assert_string_equal(asked, "L0 begin\nL1 begin\nL2 bench\nL1 end\nL0 end\n");
     assert_counts(reasons, 5, "L0: ",
                   "[{\"layer\": \"L2\", \"inside\": false,"
                   "  \"reasons\": [{\"reason\": \"cpuid\", \"times\": 7}]},"
@@ -173,7 +174,7 @@ static void test_all_refuse(void **state)
     cleanup_json json_t *reasons = count(&says, false, &asked);
 
     (void)state;
-    assert_string_equal(asked, "L1 begin\nL0 begin\n");
+    assert_string_equal(asked, "L0 begin\nL1 begin\n");
     assert_counts(reasons, 0, "no tracing", "[]");
 }
 
@@ -197,7 +198,7 @@ static void test_the_benchmark_is_refused(void **state)
     cleanup_json json_t *reasons = count(&says, true, &asked);
 
     (void)state;
-    assert_string_equal(asked, "L1 begin\nL0 begin\nL2 what\nL0 end\nL1 end\n");
+    assert_string_equal(asked, "L0 begin\nL1 begin\nL2 what\nL1 end\nL0 end\n");
     assert_counts(reasons, 0, "L2: ", "[]");
 }
 
