@@ -391,7 +391,8 @@ static json_t *say_short(const struct run *run)
 
     if (run->outcome->count >= run->options->samples)
         return json_null();
-    snprintf(text, sizeof text, "%ld of %ld samples in %g s, each of %lu operation%s%s",
+    snprintf(text, sizeof text,
+             "%ld of %ld samples within the budget of %g s, each of %lu operation%s%s",
              run->outcome->count, run->options->samples, run->options->budget_s,
              run->outcome->batch, run->outcome->batch == 1 ? "" : "s",
              run->outcome->count < AGENT_BENCH_SAMPLES_MIN ? ": too few to judge by" : "");

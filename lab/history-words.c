@@ -211,7 +211,8 @@ static void say_hopeless(FILE *out, const json_t *history)
     if (hopeless == 0)
         return;
     fprintf(out,
-            " %d of the series are too short for a change to be told, however great: ", hopeless);
+            " %d of the series %s too short for a change to be told, however great: ", hopeless,
+            hopeless == 1 ? "is" : "are");
     if (needed > 0)
         fprintf(out, "with so many of them it takes %zu runs.", needed);
     else

@@ -110,7 +110,7 @@ static void write_share(const struct nl_page *page, const json_t *metered, size_
     nl_html_close(html);
 }
 
-static void write_shares(const struct nl_page *page, const json_t *notes)
+static void write_shares(const struct nl_page *page, const json_t *marks, const json_t *notes)
 {
     const char *headings[5 + NL_PAGE_LAYERS_MAX] = {"Benchmark", "At", ">Sum"};
     char by[NL_PAGE_LAYERS_MAX][32];
@@ -118,8 +118,11 @@ static void write_shares(const struct nl_page *page, const json_t *notes)
 
     nl_html_section(
         page->html, 3, NULL, "Instructions by layer",
-        "Of one operation: how many instructions, and which layer executed them. What ~ means for "
-        "a count is below the table.");
+        json_object_size(marks) > 0
+            ? "Of one operation: how many instructions, and which layer executed them. What ~ "
+              "means "
+              "for a count is below the table."
+            : "Of one operation: how many instructions, and which layer executed them.");
     nl_page_meter_shares(page);
     for (size_t k = 0; k < n; k++) {
         snprintf(by[k], sizeof(by[k]), ">by %.20s", nl_page_layer_name(page->document, k));
@@ -179,7 +182,7 @@ static void write_multiplication(const struct nl_page *page, const json_t *marks
                  nl_page_layer_name(page->document, k));
     for (size_t i = 1; i < n; i++)
         for (size_t k = 0; k < i; k++)
-            snprintf(texts[used++], sizeof(texts[0]), ">%.20s\u2192%.20s",
+            snprintf(texts[used++], sizeof(texts[0]), ">%.20s>%.20s",
                      nl_page_layer_name(page->document, i), nl_page_layer_name(page->document, k));
     for (size_t i = 0; i < used; i++)
         headings[2 + i] = texts[i];
@@ -187,8 +190,10 @@ static void write_multiplication(const struct nl_page *page, const json_t *marks
         page->html, 3, NULL, "Exit multiplication",
         "To handle an exit of its guest a layer executes instructions that are exits of its own: "
         "where L0 enters guests six times (VMRUN by L0) for one exit of L2, that exit is "
-        "multiplied by six. L2\u2192L1 counts the exits of L2 that L1 ran to handle. All of one "
-        "operation; those without an exit are left out.");
+        "multiplied by six. All of one operation; those without an exit are left out.");
+    if (n > 2)
+        nl_html_leaf(page->html, "p", "note",
+                     "L2>L1 counts the exits of L2 that L1 ran to handle.");
     nl_page_meter_entries(page);
     nl_html_table(page->html, "Exits of one operation, and whom they reached", headings);
     nl_page_each_metered(page, write_exits, &n);
@@ -211,7 +216,7 @@ void nl_page_meter(const struct nl_page *page)
         nl_page_lines(page, notes);
         return;
     }
-    write_shares(page, notes);
+    write_shares(page, marks, notes);
     if (nl_page_metered_layers(page->document) > 1)
         write_multiplication(page, marks);
 }

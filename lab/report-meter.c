@@ -161,7 +161,8 @@ static void print_switches(const struct nl_text *to, const json_t *document, con
     if (!rows.table && !left_out)
         return;
     nl_text_section(to, "Exit multiplication",
-                    "of one operation; L2>L1: exits of L2 that L1 had to handle");
+                    layers > 2 ? "of one operation; L2>L1: exits of L2 that L1 had to handle"
+                               : "of one operation");
     if (rows.table)
         nl_table_print(rows.table, to->out, to->dim, to->plain);
     if (!left_out)

@@ -444,6 +444,7 @@ static void test_hopeless(void **state)
         assert_int_equal(nl_history(loaded, &options, &history, NULL), 0);
         sum = nl_history_sum(history);
         assert_non_null(strstr(sum, "None of 1 series can be judged yet"));
+        assert_non_null(strstr(sum, "1 of the series is too short"));
         assert_non_null(strstr(sum, known[i].says));
     }
 }

@@ -110,15 +110,17 @@ static void test_few_and_skipped(void **state)
     json_t *boot = metered("guest-boot", "median of all", 1, 7, 9, 5);
     json_t *exec = metered("exec", "mode", 93, 0, 0, 0);
     static const char *const lines[] = {
-        "~ guest-boot at L0: 1 of 101 samples in 6 s: too few to judge by",
-        "exec at L0: 93 of 101 samples in 6 s",
+        "~ guest-boot at L0: 1 of 101 samples within the budget of 6 s: too few to judge by",
+        "exec at L0: 93 of 101 samples within the budget of 6 s",
         "left out: ipi, tlb-shootdown at L0, L1: needs 2 vCPUs",
         "left out: kvm-cpuid at L1: no /dev/kvm",
     };
 
     (void)state;
-    json_object_set_new(boot, "short", json_string("1 of 101 samples in 6 s: too few to judge by"));
-    json_object_set_new(exec, "short", json_string("93 of 101 samples in 6 s"));
+    json_object_set_new(
+        boot, "short",
+        json_string("1 of 101 samples within the budget of 6 s: too few to judge by"));
+    json_object_set_new(exec, "short", json_string("93 of 101 samples within the budget of 6 s"));
     cleanup_json json_t *document = document_with(
         json_pack("[o,o,o,o]", boot, exec, skipped("ipi", "needs 2 vCPUs"),
                   skipped("tlb-shootdown", "needs 2 vCPUs")),
@@ -169,7 +171,7 @@ static void test_order(void **state)
                      "  second  L0            1      1\n  second  L1            7      7\n");
     assert_non_null(table);
     assert_true(strstr(table, ">first<") < strstr(table, ">second<"));
-    assert_true(strstr(table, "VMRUN by L0") < strstr(table, "L1\u2192L0"));
+    assert_true(strstr(table, "VMRUN by L0") < strstr(table, "L1&gt;L0"));
 }
 
 static json_t *slowdown_layer(const char *layer, const char *why, double drift)
