@@ -36,7 +36,8 @@ static const struct argp_option measure_options[] = {
      "Checks and commands only: leave out what the scenario benchmarks and meters", 0},
     {"meter", KEY_METER, "NAME,...", OPTION_ARG_OPTIONAL,
      "Count, with an emulated L0, what operations of these benchmarks cost in instructions by "
-     "layer; without names, of the scenario's, or of all",
+     "layer; \"all\" is every benchmark; without names, those that the scenario meters, else "
+     "benchmarks, else all",
      0},
     {"exit-reasons", KEY_EXIT_REASONS, NULL, 0,
      "Count VM exits of the scenario's benchmarks by reason, too, with the tracepoints of the "
@@ -128,6 +129,18 @@ static error_t parse_timeout(const char *arg, struct argp_state *state, double *
     return 0;
 }
 
+/* ARG is NULL without a "=". */
+static error_t parse_meter(const char *arg, struct argp_state *state, const char **meter)
+{
+    if (arg && !*arg) {
+        argp_error(state, "--meter=: names no benchmark; allowed: --meter alone, names as in "
+                          "--meter=cpuid,syscall, or --meter=all");
+        return EINVAL;
+    }
+    *meter = arg ? arg : "";
+    return 0;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct nl_override_args *args = state->input;
@@ -144,8 +157,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         args->overrides.no_benchmarks = true;
         return 0;
     case KEY_METER:
-        args->overrides.meter = arg ? arg : "";
-        return 0;
+        return parse_meter(arg, state, &args->overrides.meter);
     case KEY_EXIT_REASONS:
         args->overrides.exit_reasons = true;
         return 0;

@@ -130,6 +130,9 @@ static void test_names_after_meter(void **state)
     assert_said(text, "did you mean --meter=cpuid,syscall?");
     assert_int_equal(call(nl_cmd_run, "--meter cpuid.json a.json", &text), NL_EXIT_REQUEST);
     assert_not_said(text, "did you mean");
+    assert_int_equal(call(nl_cmd_run, "--meter= a.json", &text), NL_EXIT_REQUEST);
+    assert_said(text, "--meter=: names no benchmark; allowed: --meter alone, names as in");
+    assert_not_said(text, begun);
     assert_int_equal(call(nl_cmd_run, "--meter=cpuid syscall a.json", &text), NL_EXIT_REQUEST);
     assert_not_said(text, "did you mean");
 }
