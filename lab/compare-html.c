@@ -4,6 +4,7 @@
 #include "compare.h"
 #include "compare-html.h"
 #include "compare-runs.h"
+#include "compare-words.h"
 #include "dig.h"
 #include "figure.h"
 
@@ -285,6 +286,7 @@ static void write_times(const struct nl_page *page)
             time_row(page->html, row);
     }
     nl_html_table_end(page->html);
+    nl_html_leaf(page->html, "p", "note", NL_COMPARE_FACTOR_NOTE);
 }
 
 static void signed_cells(struct nl_html *html, const json_t *array, size_t n)
@@ -338,6 +340,7 @@ static void write_metered(const struct nl_page *page)
                                                     ">New",      ">Difference", ">Change"};
     char texts[2 * LAYERS_MAX][24];
     const json_t *rows = json_object_get(page->document, "metered");
+    cleanup_free char *note = nl_compare_counted_note(page->document, "of a row that is unchanged");
     size_t depth = depth_of(rows), used = 0, i;
     json_t *row;
 
@@ -358,6 +361,8 @@ static void write_metered(const struct nl_page *page)
             metered_row(page->html, row, depth);
     }
     nl_html_table_end(page->html);
+    if (note && *note)
+        nl_html_leaf(page->html, "p", "note", note);
 }
 
 static bool any_failed(const json_t *comparison)

@@ -183,6 +183,8 @@ static void print_times(const struct nl_text *to, const json_t *comparison)
         verdict_cell(table, row);
     }
     nl_table_print(table, to->out, to->dim, to->plain);
+    fputs("  ", to->out);
+    nl_text_wrap(to, NL_COMPARE_FACTOR_NOTE, 2, 2);
 }
 
 static void signed_cell(struct nl_table *table, double value)
@@ -223,6 +225,16 @@ static void metered_row(struct nl_table *table, const json_t *row, size_t depth)
     verdict_cell(table, row);
 }
 
+static void print_counted_note(const struct nl_text *to, const json_t *comparison)
+{
+    cleanup_free char *note = nl_compare_counted_note(comparison, "without a verdict");
+
+    if (!note || !*note)
+        return;
+    fputs("  ", to->out);
+    nl_text_wrap(to, note, 2, 2);
+}
+
 static void print_metered(const struct nl_text *to, const json_t *comparison)
 {
     const json_t *rows = json_object_get(comparison, "metered");
@@ -256,6 +268,7 @@ static void print_metered(const struct nl_text *to, const json_t *comparison)
     nl_table_print(table, to->out, to->dim, to->plain);
     if (all > depth)
         fprintf(to->out, "  layers from L%zu on are in the JSON, and in the difference\n", depth);
+    print_counted_note(to, comparison);
 }
 
 /* So many runs on both sides, and the least possible p is below ALPHA, also after the correction

@@ -98,6 +98,35 @@ char *nl_compare_counts(const json_t *comparison)
     return NULL;
 }
 
+char *nl_compare_counted_note(const json_t *comparison, const char *unchanged)
+{
+    size_t i, same = 0, unjudged = 0;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    json_t *row;
+
+    if (!out)
+        return NULL;
+    json_array_foreach(json_object_get(comparison, "metered"), i, row)
+    {
+        same += nl_dig_is(row, "verdict", "unchanged") && nl_dig_number(row, "difference", 0) != 0;
+        unjudged += nl_dig_is(row, "verdict", "not judged");
+    }
+    if (same > 0)
+        fprintf(out,
+                "A difference %s is within what the benchmark is known to repeat within, or within "
+                "the range of its operations.",
+                unchanged);
+    if (unjudged > 0)
+        fprintf(out, "%s%zu %s not judged: in some run no operation was undisturbed.",
+                same > 0 ? " " : "", unjudged, unjudged == 1 ? "row is" : "rows are");
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 /* "1 new run" or "2 new runs", then VERB or VERBS, each after a semicolon but for the first. */
 static void say(FILE *out, const char *noun, long n, const char *verb, const char *verbs)
 {

@@ -17,6 +17,17 @@ const char *nl_compare_run_message(const json_t *run);
 /* How many rows got which verdict; the caller's, NULL when out of memory. */
 char *nl_compare_counts(const json_t *comparison);
 
+/* Below the table of times: what its factor is. */
+#define NL_COMPARE_FACTOR_NOTE                                                                     \
+    "The factor is the median of all ratios of a new to a base observation, turned over where "    \
+    "more "                                                                                        \
+    "is better; it need not be the quotient of the two medians."
+
+/* Below the counts: what a row without a change may differ by, and why rows are not judged; NULL
+   when out of memory, the caller's, "" where there is no such row. UNCHANGED: how such a row is
+   called where this is shown. */
+char *nl_compare_counted_note(const json_t *comparison, const char *unchanged);
+
 /* Why COMPARISON, with fail_above, leads to the exit status that it does; the caller's, NULL when
    out of memory. */
 char *nl_compare_reasons(const json_t *comparison);

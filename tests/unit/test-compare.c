@@ -11,6 +11,7 @@
 
 #include "cmd.h"
 #include "command.h"
+#include "compare-words.h"
 #include "comparison-text.h"
 #include "dig.h"
 #include "document.h"
@@ -909,6 +910,37 @@ static void test_many_benchmarks(void **state)
         fail_msg("%.1f s", (double)(clock() - begun) / CLOCKS_PER_SEC);
 }
 
+/* What a table cannot say of itself is below it: in the text, whose lines wrap, and on the page. */
+static void test_notes(void **state)
+{
+    json_t *a = document("a"), *b = document("b"), *disturbed;
+    cleanup_json json_t *comparison = NULL;
+    cleanup_free char *text = NULL, *page = NULL, *note = NULL;
+    double samples[20];
+
+    (void)state;
+    fill(samples, 20, 100, 1);
+    add_benchmark(a, 1, "cpuid", "ns", samples, 20);
+    add_benchmark(b, 1, "cpuid", "ns", samples, 20);
+    add_metered(a, 1, 100, 1, 100, 0, 0);
+    add_metered(b, 1, 150, 1, 100, 0, 0);
+    disturbed = json_array_get(json_object_get(layer_of(b, 1), "metered"), 0);
+    json_object_set_new(disturbed, "undisturbed", json_integer(0));
+    comparison = compare(a, b, &plain);
+    text = text_of(comparison);
+    page = nl_compare_html(comparison);
+    assert_non_null(strstr(text, "\n  The factor is the median of all ratios of a new to a base"));
+    assert_non_null(strstr(page, NL_COMPARE_FACTOR_NOTE));
+    assert_non_null(strstr(text, "\n  1 row is not judged: in some run no operation was"));
+    assert_non_null(strstr(page, "1 row is not judged: in some run no operation was undisturbed."));
+    json_object_set_new(json_array_get(json_object_get(comparison, "metered"), 0), "verdict",
+                        json_string("unchanged"));
+    note = nl_compare_counted_note(comparison, "without a verdict");
+    assert_string_equal(note,
+                        "A difference without a verdict is within what the benchmark is known "
+                        "to repeat within, or within the range of its operations.");
+}
+
 static int set_up(void **state)
 {
     cleanup_json json_t *file = json_load_file(NL_SOURCE "/tests/fixtures/samples.json", 0, NULL);
@@ -950,6 +982,7 @@ int main(void)
         cmocka_unit_test(test_great_figures),
         cmocka_unit_test(test_rows_beyond_a_double),
         cmocka_unit_test(test_many_benchmarks),
+        cmocka_unit_test(test_notes),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
