@@ -314,11 +314,30 @@ static bool are_benchmarks(const char *text)
     return true;
 }
 
-/* "--meter cpuid": a space where an = must be makes a file's name of what is metered. */
-static int hint_meter(const char *path, const struct nl_overrides *overrides, struct nl_error **err)
+/* "profile cpuid syscall" and "profile FILE cpuid": PATH is where the scenario should be. */
+static void hint_profile(const char *path, const char *benchmark, struct nl_error **err)
 {
-    if (overrides && overrides->meter && !*overrides->meter && access(path, F_OK) < 0 &&
-        are_benchmarks(path))
+    size_t length = strlen(benchmark);
+    bool is_file = access(benchmark, F_OK) == 0 ||
+                   (length > 5 && strcmp(benchmark + length - 5, ".json") == 0);
+
+    if (!is_file)
+        nl_hint(err, "it profiles one benchmark at a time; after it comes a scenario, if any");
+    else if (strchr(path, ',') || strcmp(path, "all") == 0)
+        nl_hint(err, "first comes one benchmark, then the scenario");
+    else
+        nl_hint(err, "did you mean `nestlab profile %s %s`?", path, benchmark);
+}
+
+/* "--meter cpuid": a space where an = must be makes a file's name of what is metered. */
+static int hint_benchmark(const char *path, const struct nl_overrides *overrides,
+                          struct nl_error **err)
+{
+    if (!overrides || !overrides->meter || access(path, F_OK) == 0 || !are_benchmarks(path))
+        return -1;
+    if (overrides->profile_at)
+        hint_profile(path, overrides->meter, err);
+    else if (!*overrides->meter)
         nl_hint(err, "did you mean --meter=%s?", path);
     return -1;
 }
@@ -332,7 +351,7 @@ int nl_request_load(const char *path, const struct nl_overrides *overrides,
     size_t length = 0;
 
     if (nl_scenario_read(path, &text, &length, err) < 0)
-        return hint_meter(path, overrides, err);
+        return hint_benchmark(path, overrides, err);
     if (nl_scenario_parse(text, length, path, overrides, &made, err) < 0)
         return -1;
     json = json_loadb(text, length, 0, NULL);

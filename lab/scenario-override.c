@@ -3,11 +3,13 @@
  * is tested at a layer.
  */
 #include "scenario-table.h"
+#include "suggest.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 struct assignment {
     const char *option; /* for messages: "--kernel L1=PATH" as it was given */
@@ -302,6 +304,23 @@ const char *nl_overrides_meter_name(const struct nl_overrides *overrides)
     return overrides->profile_at ? "the benchmark" : "--meter";
 }
 
+/* "l1" for "L1". Another number is another layer, and is no slip. Returns -1. */
+static int hint_layer(const struct nl_scenario *scenario, const char *name, struct nl_error **err)
+{
+    char names[NL_LAYERS_MAX][8];
+    const char *known[NL_LAYERS_MAX + 2] = {"innermost"};
+    const char *near;
+
+    for (size_t k = 0; k < scenario->n_layers && k < NL_LAYERS_MAX; k++) {
+        snprintf(names[k], sizeof(names[k]), "L%zu", k);
+        known[1 + k] = names[k];
+    }
+    near = nl_suggest(name, known);
+    if (near && (near == known[0] || strcasecmp(near, name) == 0))
+        nl_hint(err, "did you mean %s?", near);
+    return -1;
+}
+
 static int check_profile(const struct nl_scenario *scenario, const char *names,
                          const char *profile_at, struct nl_error **err)
 {
@@ -312,8 +331,9 @@ static int check_profile(const struct nl_scenario *scenario, const char *names,
     if (nl_scenario_layer_index(scenario, profile_at) >= 0)
         return 0;
     allowed = nl_scenario_layer_names(scenario);
-    return nl_fail(err, NL_EXIT_REQUEST, "--at %s: there is no such layer; %s", profile_at,
-                   allowed ? allowed : "");
+    nl_fail(err, NL_EXIT_REQUEST, "--at %s: there is no such layer; %s", profile_at,
+            allowed ? allowed : "");
+    return hint_layer(scenario, profile_at, err);
 }
 
 /* --meter, and what `nestlab profile` asks for. Other keys stay as the scenario has them. */

@@ -137,6 +137,30 @@ static void test_names_after_meter(void **state)
     assert_not_said(text, "did you mean");
 }
 
+/* Operands in another order, or of another kind. */
+static void test_hints_of_profile(void **state)
+{
+    static const char *const said[][2] = {
+        {"cpuid syscall", "it profiles one benchmark at a time"},
+        {"a.json cpuid", "did you mean `nestlab profile cpuid a.json`?"},
+        {"none.json cpuid", "did you mean `nestlab profile cpuid none.json`?"},
+        {"a.json all", "first comes one benchmark"},
+        {"cpuid a.json --at l1", "did you mean L1?"},
+        {"cpuid a.json --at inermost", "did you mean innermost?"},
+    };
+    cleanup_free char *text = NULL;
+
+    (void)state;
+    write_scenario("a.json");
+    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+        assert_int_equal(call(nl_cmd_profile, said[i][0], &text), NL_EXIT_REQUEST);
+        assert_said(text, said[i][1]);
+        assert_not_said(text, begun);
+    }
+    assert_int_equal(call(nl_cmd_profile, "cpuid a.json --at L9", &text), NL_EXIT_REQUEST);
+    assert_not_said(text, "did you mean");
+}
+
 /* A command does not take what it would have to ignore, and says why. */
 static void test_options_of_others(void **state)
 {
@@ -168,10 +192,9 @@ static void test_options_of_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_all_are_read_first),
-        IN_FOLDER(test_what_is_right_begins),
-        IN_FOLDER(test_names_after_meter),
-        IN_FOLDER(test_options_of_others),
+        IN_FOLDER(test_all_are_read_first), IN_FOLDER(test_what_is_right_begins),
+        IN_FOLDER(test_names_after_meter),  IN_FOLDER(test_options_of_others),
+        IN_FOLDER(test_hints_of_profile),
     };
 
     return cmocka_run_group_tests_name("cmd-run", tests, NULL, NULL);
