@@ -93,6 +93,7 @@ static enum nl_exit profile(struct profile_args *args, char **argv)
         .store = args->store,
         .out = args->out,
         .argv = argv,
+        .profile = true,
     });
 }
 
@@ -106,11 +107,13 @@ int nl_cmd_profile(int argc, char **argv)
         .options = options,
         .parser = parse,
         .args_doc = "BENCHMARK [SCENARIO]",
-        .doc = "Count in which functions of which layer an operation of a benchmark spends its "
-               "instructions: boots the stack of SCENARIO (default: scenarios/nested-boot.json) "
-               "with an emulated L0. docs/benchmarks.md lists benchmarks.\v"
-               "Beside the document is profile-BENCHMARK-LN.folded, for programs that draw flame "
-               "graphs. Exit status: as of `nestlab run`.",
+        .doc =
+            "Count in which functions of which layer an operation of a benchmark spends its "
+            "instructions: boots the stack of SCENARIO (default: scenarios/nested-boot.json) "
+            "with an emulated L0. docs/benchmarks.md lists benchmarks.\v"
+            "Beside the document is profile-BENCHMARK-LN.folded, for programs that draw flame "
+            "graphs. Exit status: as of `nestlab run`, and 3 if there is no profile, as where the "
+            "benchmark cannot run at that layer.",
         .children = children,
     };
     struct profile_args args = {.overrides = NL_OVERRIDE_ARGS_INIT, .at = DEFAULT_LAYER};

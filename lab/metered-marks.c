@@ -125,6 +125,28 @@ static void note_row(const json_t *document, size_t at, const json_t *metered, v
         nl_notes_add(walk->shorter, less, name, layer, NULL);
 }
 
+static bool is_left_out(const json_t *metered)
+{
+    return nl_dig(metered, "skipped");
+}
+
+static void count_row(const json_t *document, size_t at, const json_t *metered, void *data)
+{
+    (void)document;
+    (void)at;
+    (void)metered;
+    ++*(size_t *)data;
+}
+
+bool nl_metered_nothing(const json_t *document)
+{
+    size_t counted = 0, left_out = 0;
+
+    nl_each_benchmark(document, "metered", is_metered, count_row, &counted);
+    nl_each_benchmark(document, "metered", is_left_out, count_row, &left_out);
+    return counted == 0 && left_out > 0;
+}
+
 json_t *nl_metered_notes(const json_t *document, const json_t *marks)
 {
     cleanup_json json_t *few = json_object();
@@ -139,6 +161,8 @@ json_t *nl_metered_notes(const json_t *document, const json_t *marks)
     nl_notes_append(marked, not_typical, lines);
     nl_notes_reasons(few, "~ ", lines);
     nl_notes_reasons(shorter, "", lines);
+    if (nl_metered_nothing(document))
+        json_array_append_new(lines, json_string("nothing was counted:"));
     json_array_extend(lines, skipped);
     return lines;
 }

@@ -33,6 +33,9 @@ unsigned nl_metered_mark(const json_t *marks, size_t at, const json_t *metered);
    reference. */
 json_t *nl_metered_notes(const json_t *document, const json_t *marks);
 
+/* Was all left out that DOCUMENT's run was to meter? */
+bool nl_metered_nothing(const json_t *document);
+
 /* The rows that the table of exits leaves out, as their exits may be those of interrupts: "hash at
    L1, L2; ..."; NULL: none. The caller's. */
 char *nl_metered_left_out(const json_t *document, const json_t *marks);

@@ -142,3 +142,35 @@ void nl_profile_folded(const json_t *profile, const char *benchmark, const char 
         fprintf(out, " %" JSON_INTEGER_FORMAT "\n", nl_dig_integer(function, "instructions", 0));
     }
 }
+
+/* The caller's. */
+static char *reason_of(const char *layer, const json_t *metered)
+{
+    const char *name = nl_dig_string(metered, "name", "?");
+    const char *skipped = nl_dig_string(metered, "skipped", NULL);
+    char *why = NULL;
+
+    if ((skipped ? asprintf(&why, "%s was left out at %s: %s", name, layer, skipped)
+                 : asprintf(&why, "no operation of %s at %s was undisturbed", name, layer)) < 0)
+        abort();
+    return why;
+}
+
+char *nl_profile_missing(const json_t *document)
+{
+    cleanup_free char *why = NULL;
+    size_t l, i;
+    json_t *layer, *metered;
+
+    json_array_foreach(json_object_get(document, "layers"), l, layer)
+    {
+        json_array_foreach(json_object_get(layer, "metered"), i, metered)
+        {
+            if (nl_dig_number(metered, "profile.operations", 0) > 0)
+                return NULL;
+            if (!why)
+                why = reason_of(nl_dig_string(layer, "name", "?"), metered);
+        }
+    }
+    return why ? nl_steal(&why) : strdup("nothing was metered");
+}

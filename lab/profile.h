@@ -16,6 +16,10 @@
 json_t *nl_profile(const struct nl_meter_place *places, const json_t *names, size_t n,
                    uint64_t operations);
 
+/* Why DOCUMENT, of a run that was to make a profile, has none, of undisturbed operations, such as
+   "ipi was left out at L0: needs 2 vCPUs"; the caller's. NULL: it has one. */
+char *nl_profile_missing(const json_t *document);
+
 /* A line a function, "cpuid at L2;L0;kvm_amd;svm_vcpu_run 1234": frames, and the instructions of
    all operations. What it prints of PROFILE is made safe for the format. */
 void nl_profile_folded(const json_t *profile, const char *benchmark, const char *layer, FILE *out);

@@ -8,6 +8,8 @@
 #include "headline.h"
 #include "keeper.h"
 #include "l0.h"
+#include "metered-marks.h"
+#include "profile.h"
 #include "progress.h"
 #include "report-files.h"
 #include "report.h"
@@ -256,6 +258,29 @@ static int find(struct run *run, struct nl_error **err)
     return rc;
 }
 
+/* What was to be counted and was not, though the run got to its end; also with --quiet. The exit
+   status that the run has, which is STATUS but where that was all that it was for. */
+static enum nl_exit tell_missing(const struct run *run, enum nl_exit status)
+{
+    const json_t *document = nl_document_json(run->document);
+    cleanup_free char *why =
+        run->options->profile && status == NL_EXIT_PASSED ? nl_profile_missing(document) : NULL;
+    cleanup_error struct nl_error *err = NULL;
+
+    if (why) {
+        nl_fail(&err, NL_EXIT_LAB, "there is no profile: %s", why);
+        status = NL_EXIT_LAB;
+    } else if ((status == NL_EXIT_PASSED || status == NL_EXIT_CHECK_FAILED) &&
+               nl_metered_nothing(document)) {
+        nl_fail(&err, status,
+                "warning: nothing was counted: every benchmark that was to be metered "
+                "was left out; the report says why");
+    }
+    if (err)
+        nl_error_print(err);
+    return status;
+}
+
 /* Document and reports. */
 static enum nl_exit conclude(struct run *run)
 {
@@ -289,7 +314,9 @@ static enum nl_exit conclude(struct run *run)
         nl_error_print(err);
         rc = -1;
     }
-    return rc < 0 ? NL_EXIT_LAB : nl_document_exit(nl_document_json(run->document));
+    if (rc < 0)
+        return NL_EXIT_LAB;
+    return tell_missing(run, nl_document_exit(nl_document_json(run->document)));
 }
 
 /* In a keeper: the run is over, the stack stays until somebody asks for its end. */

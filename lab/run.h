@@ -12,6 +12,7 @@ struct nl_run_options {
     const char *out;              /* folder for the document and reports; NULL: nestlab-out/ID */
     char *const *argv;            /* the command line, for the document */
     bool demo;                    /* `up`: no benchmarks, no commands */
+    bool profile;                 /* that is what the run is for: NL_EXIT_LAB if it has made none */
     bool enable_nesting; /* may reload this machine's KVM module with nested=1, and put it back */
     bool kept;           /* called in a keeper: serve the stack after the run */
 };

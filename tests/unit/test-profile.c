@@ -72,6 +72,39 @@ static void test_folded(void **state)
     assert_non_null(strstr(text, "\ncpuid at L2;L2;user space 20\n"));
 }
 
+/* A run that boots and counts nothing has not done what was asked for. */
+static void test_missing(void **state)
+{
+    static const struct {
+        const char *metered;
+        const char *why; /* NULL: there is a profile */
+    } known[] = {
+        {"{\"name\": \"cpuid\", \"skipped\": null, \"profile\": {\"operations\": 4}}", NULL},
+        {"{\"name\": \"cpuid\", \"skipped\": null, \"profile\": {\"operations\": 0}}",
+         "no operation of cpuid at L0 was undisturbed"},
+        {"{\"name\": \"ipi\", \"skipped\": \"needs 2 vCPUs\"}",
+         "ipi was left out at L0: needs 2 vCPUs"},
+        {"[]", "no operation of ? at L0 was undisturbed"},
+        {NULL, "nothing was metered"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        json_t *list = json_array();
+        cleanup_json json_t *document =
+            json_pack("{s:[{s:s, s:o}]}", "layers", "name", "L0", "metered", list);
+        cleanup_free char *why = NULL;
+
+        if (known[i].metered)
+            json_array_append_new(list, json_loads(known[i].metered, 0, NULL));
+        why = nl_profile_missing(document);
+        if (known[i].why)
+            assert_string_equal(why, known[i].why);
+        else
+            assert_null(why);
+    }
+}
+
 static void test_nothing(void **state)
 {
     cleanup_json json_t *profile = nl_profile(places, NULL, 0, 0);
@@ -86,6 +119,7 @@ int main(void)
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_folded),
         cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

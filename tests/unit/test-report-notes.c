@@ -149,7 +149,9 @@ static void test_all_skipped(void **state)
 
     (void)state;
     assert_has(text, "\n\nMeter  instructions of one operation, by layer\n"
+                     "  nothing was counted:\n"
                      "  left out: ipi at L0: needs 2 vCPUs\n");
+    assert_has(page, "<li>nothing was counted:</li>");
     assert_has(page, "<li>left out: ipi at L0: needs 2 vCPUs</li>");
     assert_has_not(page, "Instructions of one operation");
 }
