@@ -81,6 +81,7 @@ static void test_interrupts(void **state)
     assert_has(text, "         at  VMRUN by L0  L1>L0\n  cpuid  L1            1      1\n"
                      "  left out, as exits by interrupts are among theirs: hash at L1\n");
     assert_has(page, "~ with interrupts in the count, ticks or what it waits for: hash at L0, L1<");
+    assert_has(page, "What ~ means");
     assert_has(page, "Left out, as exits by interrupts are among theirs: hash at L1<");
     assert_has(values, "metered,\"L0\",\"hash\",\"marked\",,\"\",1\r\n");
     assert_has(values, "metered,\"L1\",\"hash\",\"marked\",,\"\",1\r\n");
@@ -172,6 +173,10 @@ static void test_order(void **state)
     assert_has(text, "          at  VMRUN by L0  L1>L0\n  first   L1            1      1\n"
                      "  second  L0            1      1\n  second  L1            7      7\n");
     assert_non_null(table);
+    /* Nothing is explained that is not there. */
+    assert_has_not(page, "What ~ means");
+    assert_has_not(page, "L2&gt;L1");
+    assert_has(text, "Exit multiplication  of one operation\n");
     assert_true(strstr(table, ">first<") < strstr(table, ">second<"));
     assert_true(strstr(table, "VMRUN by L0") < strstr(table, "L1&gt;L0"));
 }
