@@ -291,11 +291,12 @@ bool nl_compare_has_rows(const json_t *comparison)
 static int check_rows(const json_t *comparison, const struct nl_document_set *base,
                       const struct nl_document_set *new, struct nl_error **err)
 {
-    cleanup_free char *other_kind = nl_compare_other_kind(base, new);
+    cleanup_free char *other_kind = NULL;
 
     if (nl_compare_has_rows(comparison) || nl_compare_runs_failed(comparison) > 0 ||
         nl_dig_integer(comparison, "sum.lost", 0) > 0)
         return 0;
+    other_kind = nl_compare_other_kind(base, new);
     nl_fail(err, NL_EXIT_REQUEST, "%s and %s measured nothing in common",
             nl_dig_string(json_array_get(json_object_get(comparison, "base"), 0), "path", "?"),
             nl_dig_string(json_array_get(json_object_get(comparison, "new"), 0), "path", "?"));
