@@ -16,11 +16,6 @@
 static const char with_interrupts[] = "with interrupts in the count, ticks or what it waits for";
 static const char not_typical[] = "no count is typical, this is the median one";
 
-static bool is_metered(const json_t *metered)
-{
-    return nl_dig(metered, "total");
-}
-
 /* The caller's. */
 static char *key_of(size_t at, const json_t *metered)
 {
@@ -90,7 +85,7 @@ json_t *nl_metered_marks(const json_t *document)
 {
     struct marking marking = {json_object(), NULL};
 
-    nl_each_benchmark(document, "metered", is_metered, mark_row, &marking);
+    nl_each_benchmark(document, "metered", nl_metered_counted, mark_row, &marking);
     return marking.marks;
 }
 
@@ -130,21 +125,10 @@ static bool is_left_out(const json_t *metered)
     return nl_dig(metered, "skipped");
 }
 
-static void count_row(const json_t *document, size_t at, const json_t *metered, void *data)
-{
-    (void)document;
-    (void)at;
-    (void)metered;
-    ++*(size_t *)data;
-}
-
 bool nl_metered_nothing(const json_t *document)
 {
-    size_t counted = 0, left_out = 0;
-
-    nl_each_benchmark(document, "metered", is_metered, count_row, &counted);
-    nl_each_benchmark(document, "metered", is_left_out, count_row, &left_out);
-    return counted == 0 && left_out > 0;
+    return !nl_any_benchmark(document, "metered", nl_metered_counted) &&
+           nl_any_benchmark(document, "metered", is_left_out);
 }
 
 json_t *nl_metered_notes(const json_t *document, const json_t *marks)
@@ -156,7 +140,7 @@ json_t *nl_metered_notes(const json_t *document, const json_t *marks)
     struct walk walk = {marks, few, marked, shorter};
     json_t *lines = json_array();
 
-    nl_each_benchmark(document, "metered", is_metered, note_row, &walk);
+    nl_each_benchmark(document, "metered", nl_metered_counted, note_row, &walk);
     nl_notes_append(marked, with_interrupts, lines);
     nl_notes_append(marked, not_typical, lines);
     nl_notes_reasons(few, "~ ", lines);
@@ -182,6 +166,6 @@ char *nl_metered_left_out(const json_t *document, const json_t *marks)
     cleanup_json json_t *marked = json_object();
     struct walk walk = {.marks = marks, .marked = marked};
 
-    nl_each_benchmark(document, "metered", is_metered, note_left_out, &walk);
+    nl_each_benchmark(document, "metered", nl_metered_counted, note_left_out, &walk);
     return nl_notes_rows(marked, with_interrupts);
 }

@@ -4,6 +4,7 @@
  */
 #include "csv.h"
 #include "dig.h"
+#include "report-words.h"
 #include "metered-marks.h"
 #include "report.h"
 #include "slowdown.h"
@@ -261,7 +262,7 @@ static void write_metered(const struct subject *of, const json_t *layer, size_t 
         cleanup_json json_t *marked = json_integer(nl_metered_mark(marks, at, metered) != 0);
 
         write_figures(&subject, metered_figures, N_OF(metered_figures), -1, "", metered);
-        if (nl_dig(metered, "total"))
+        if (nl_metered_counted(metered))
             write_row(&subject, "marked", -1, "", marked);
         write_array(&subject, "instructions", "instructions",
                     json_object_get(metered, "instructions"));

@@ -25,11 +25,6 @@ struct walk {
     size_t names;
 };
 
-static bool has_result(const json_t *metered)
-{
-    return nl_dig(metered, "total");
-}
-
 static void visit_metered(const json_t *document, size_t at, const json_t *metered, void *data)
 {
     struct walk *walk = data;
@@ -50,7 +45,7 @@ void nl_page_each_metered(const struct nl_page *page, nl_page_visit *visit, void
     cleanup_json json_t *marks = nl_metered_marks(page->document);
     struct walk walk = {.page = page, .visit = visit, .data = data, .marks = marks};
 
-    nl_each_benchmark(page->document, "metered", has_result, visit_metered, &walk);
+    nl_each_benchmark(page->document, "metered", nl_metered_counted, visit_metered, &walk);
 }
 
 static bool has_reason(const json_t *metered)
@@ -76,7 +71,7 @@ static bool any(const json_t *document, bool (*wanted)(const json_t *metered))
 
 bool nl_page_has_meter(const json_t *document)
 {
-    return any(document, has_result) || any(document, has_reason);
+    return any(document, nl_metered_counted) || any(document, has_reason);
 }
 
 double nl_page_instructions(const json_t *metered, size_t layer)
@@ -212,7 +207,7 @@ void nl_page_meter(const struct nl_page *page)
     cleanup_json json_t *marks = nl_metered_marks(page->document);
     cleanup_json json_t *notes = nl_metered_notes(page->document, marks);
 
-    if (!any(page->document, has_result)) {
+    if (!any(page->document, nl_metered_counted)) {
         nl_page_lines(page, notes);
         return;
     }

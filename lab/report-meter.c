@@ -86,11 +86,6 @@ static void instructions_row(const json_t *document, size_t at, const json_t *me
     nl_table_cell(table, "%.0f %%", n > 0 ? 100 * (n - calm) / n : 0);
 }
 
-static bool is_metered(const json_t *metered)
-{
-    return nl_dig(metered, "total");
-}
-
 static struct nl_table *switches_heading(size_t layers)
 {
     struct nl_table *table = table_with(layers - 1 + layers * (layers - 1) / 2);
@@ -136,7 +131,7 @@ static void print_instructions(const struct nl_text *to, const json_t *document,
     struct rows rows = {.marks = marks, .layers = layers};
     cleanup_json json_t *notes = nl_metered_notes(document, marks);
 
-    nl_each_benchmark(document, "metered", is_metered, instructions_row, &rows);
+    nl_each_benchmark(document, "metered", nl_metered_counted, instructions_row, &rows);
     if (!rows.table && json_array_size(notes) == 0)
         return;
     nl_text_section(to, "Meter",
@@ -157,7 +152,7 @@ static void print_switches(const struct nl_text *to, const json_t *document, con
     struct rows rows = {.marks = marks, .layers = layers};
     cleanup_free char *left_out = nl_metered_left_out(document, marks);
 
-    nl_each_benchmark(document, "metered", is_metered, switches_row, &rows);
+    nl_each_benchmark(document, "metered", nl_metered_counted, switches_row, &rows);
     if (!rows.table && !left_out)
         return;
     nl_text_section(to, "Exit multiplication",

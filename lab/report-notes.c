@@ -226,28 +226,13 @@ json_t *nl_notes_unstable(const json_t *document)
     return lines;
 }
 
-static bool is_metered(const json_t *metered)
-{
-    return nl_dig(metered, "total");
-}
-
-static void found(const json_t *document, size_t at, const json_t *benchmark, void *data)
-{
-    (void)document;
-    (void)at;
-    (void)benchmark;
-    *(bool *)data = true;
-}
-
 char *nl_notes_exits(const json_t *document)
 {
-    bool counted = false, metered = false;
+    bool metered = nl_any_benchmark(document, "metered", nl_metered_counted);
     bool by_reason = nl_exit_reasons_counted(document);
     char *text = NULL;
 
-    nl_each_benchmark(document, "benchmarks", nl_exits_counted, found, &counted);
-    nl_each_benchmark(document, "metered", is_metered, found, &metered);
-    if (!counted)
+    if (!nl_any_benchmark(document, "benchmarks", nl_exits_counted))
         return NULL;
     if (asprintf(&text,
                  "These are the exits of all that a benchmark does, from its start and warm-up to "

@@ -245,6 +245,28 @@ void nl_each_benchmark(const json_t *document, const char *list,
     }
 }
 
+static void find_any(const json_t *document, size_t at, const json_t *benchmark, void *data)
+{
+    (void)document;
+    (void)at;
+    (void)benchmark;
+    *(bool *)data = true;
+}
+
+bool nl_any_benchmark(const json_t *document, const char *list,
+                      bool (*count)(const json_t *benchmark))
+{
+    bool any = false;
+
+    nl_each_benchmark(document, list, count, find_any, &any);
+    return any;
+}
+
+bool nl_metered_counted(const json_t *metered)
+{
+    return nl_dig(metered, "total");
+}
+
 bool nl_exits_counted(const json_t *benchmark)
 {
     return json_array_size(json_object_get(benchmark, "exits")) > 0 &&

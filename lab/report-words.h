@@ -58,6 +58,13 @@ void nl_each_benchmark(const json_t *document, const char *list,
                        bool (*count)(const json_t *benchmark), nl_benchmark_visit *visit,
                        void *data);
 
+/* Is there one in LIST that COUNTs? */
+bool nl_any_benchmark(const json_t *document, const char *list,
+                      bool (*count)(const json_t *benchmark));
+
+/* Has METERED counts, and was not left out? */
+bool nl_metered_counted(const json_t *metered);
+
 /* Were exits counted for BENCHMARK? */
 bool nl_exits_counted(const json_t *benchmark);
 
