@@ -4,6 +4,7 @@
 #include "comparable.h"
 #include "cleanup.h"
 #include "dig.h"
+#include "scenario.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -56,9 +57,6 @@ static const struct point benchmark_points[] = {
     {"clock", "clock", TIMES}, {"clock_source", "clock source", TIMES},
     {"vcpus", "vCPUs", TIMES},
 };
-
-/* As many as a scenario can have. */
-#define LAYERS_MAX 16
 
 /* A document that nobody vouches for may name any number of them. */
 #define FAULTS_MAX 64
@@ -236,7 +234,7 @@ static void compare_faults(const struct pair *pair)
     const json_t *reference = nl_dig(pair->reference, "scenario.faults");
     const json_t *document = nl_dig(pair->document, "scenario.faults");
 
-    for (size_t k = 0; reference && document && k < LAYERS_MAX; k++) {
+    for (size_t k = 0; reference && document && k < NL_LAYERS_MAX; k++) {
         char layer[8];
         cleanup_json json_t *mine = NULL;
         cleanup_json json_t *theirs = NULL;

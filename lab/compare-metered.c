@@ -5,6 +5,7 @@
 #include "compare-only.h"
 #include "dig.h"
 #include "rank-test.h"
+#include "scenario.h"
 
 #include <float.h>
 #include <math.h>
@@ -13,9 +14,6 @@
 /* A count that so many of the undisturbed operations agree on is the operation's; with fewer, any
    of the undisturbed may come out on top the next time. */
 #define AGREE 0.9
-
-/* A document that nobody vouches for may name any number of layers. */
-#define LAYERS_MAX 16
 
 /* Those of DOCUMENT that are not in SEEN. */
 static void add_names(json_t *names, json_t *seen, const json_t *document, const char *key)
@@ -50,6 +48,7 @@ json_t *nl_compare_names(const struct nl_document_set *base, const struct nl_doc
     return names;
 }
 
+/* A document that nobody vouches for may name more layers than a scenario can. */
 static size_t depth_of(const struct nl_document_set *set, size_t most)
 {
     for (size_t i = 0; i < set->n; i++) {
@@ -57,7 +56,7 @@ static size_t depth_of(const struct nl_document_set *set, size_t most)
 
         most = n > most ? n : most;
     }
-    return most > LAYERS_MAX ? LAYERS_MAX : most;
+    return most > NL_LAYERS_MAX ? NL_LAYERS_MAX : most;
 }
 
 size_t nl_compare_depth(const struct nl_document_set *base, const struct nl_document_set *new)
@@ -76,7 +75,7 @@ json_t *nl_compare_index(const struct nl_document_set *set, const char *key)
 
         json_array_foreach(json_object_get(set->documents[run], "layers"), i, layer)
         {
-            if (i < LAYERS_MAX)
+            if (i < NL_LAYERS_MAX)
                 json_array_append_new(layers, nl_dig_by_name(json_object_get(layer, key)));
         }
         json_array_append_new(index, layers);
@@ -197,7 +196,7 @@ static json_t *by_layer(const json_t *base, const json_t *new, const char *key)
     json_t *difference = json_array();
 
     n = n > m ? n : m;
-    for (size_t i = 0; i < n && i < LAYERS_MAX; i++)
+    for (size_t i = 0; i < n && i < NL_LAYERS_MAX; i++)
         json_array_append_new(difference,
                               real_within(json_number_value(json_array_get(after, i)) -
                                           json_number_value(json_array_get(before, i))));

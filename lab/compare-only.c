@@ -4,11 +4,9 @@
 #include "compare-only.h"
 #include "cleanup.h"
 #include "dig.h"
+#include "scenario.h"
 
 #include <string.h>
-
-/* As many as a scenario can have, and a comparison looks at. */
-#define LAYERS_MAX 16
 
 /* Why a run did not measure what the base did: the further right, the more it says. */
 enum reason { NOT_ASKED, NO_LAYER, EXPECTED, INTERRUPTED, FAILED, SKIPPED, MISSING };
@@ -212,7 +210,7 @@ json_t *nl_compare_only_groups(const json_t *list)
     size_t i;
     json_t *element, *group;
 
-    for (size_t k = 0; k < LAYERS_MAX; k++) {
+    for (size_t k = 0; k < NL_LAYERS_MAX; k++) {
         char layer[8];
 
         snprintf(layer, sizeof(layer), "L%zu", k);

@@ -6,13 +6,13 @@
 #include "cleanup.h"
 #include "compare-metered.h"
 #include "dig.h"
+#include "scenario.h"
 #include "slowdown.h"
 #include "stats.h"
 
 #include <math.h>
 #include <string.h>
 
-#define LAYERS_MAX 16
 #define NAME_MAX_LENGTH 64 /* scenarios allow no more */
 #define TERMS_MAX_LENGTH 400
 
@@ -123,7 +123,7 @@ static void add_layers(json_t *figures, const json_t *document)
     {
         char name[24];
 
-        if (i >= LAYERS_MAX)
+        if (i >= NL_LAYERS_MAX)
             break;
         snprintf(name, sizeof(name), "L%zu", i);
         json_array_foreach(json_object_get(layer, "benchmarks"), k, element)
@@ -144,7 +144,7 @@ static const char *layer_of(const json_t *document, const json_t *phase, char na
         return "";
     json_array_foreach(json_object_get(document, "layers"), i, layer)
     {
-        if (i >= LAYERS_MAX || !nl_dig_is(layer, "name", called))
+        if (i >= NL_LAYERS_MAX || !nl_dig_is(layer, "name", called))
             continue;
         snprintf(name, 24, "L%zu", i);
         return name;
