@@ -164,7 +164,6 @@ static int read_one(struct run_args *args, int index, struct nl_error **err)
 static enum nl_exit read_all(struct run_args *args)
 {
     cleanup_error struct nl_error *err = NULL;
-    struct nl_status_of both[2] = {{.ran = true}, {.ran = true}};
     enum nl_exit status = NL_EXIT_PASSED;
 
     args->scenarios = calloc((size_t)args->n_files, sizeof(*args->scenarios));
@@ -176,9 +175,7 @@ static enum nl_exit read_all(struct run_args *args)
         if (read_one(args, i, &err) == 0)
             continue;
         nl_error_print(err);
-        both[0].status = (int)status;
-        both[1].status = (int)nl_error_status(err);
-        status = nl_statuses_worst(both, 2);
+        status = nl_status_worse((int)status, (int)nl_error_status(err));
         nl_error_free(&err);
     }
     if (!err)

@@ -29,19 +29,21 @@ static size_t meaning_of(int status)
     return LAB;
 }
 
-static size_t worst_of(const struct nl_status_of *runs, size_t n)
+enum nl_exit nl_status_worse(int a, int b)
 {
-    size_t worst = PASSED;
+    size_t first = meaning_of(a), second = meaning_of(b);
 
-    for (size_t i = 0; i < n; i++)
-        if (runs[i].ran && meaning_of(runs[i].status) < worst)
-            worst = meaning_of(runs[i].status);
-    return worst;
+    return meanings[first < second ? first : second].status;
 }
 
 enum nl_exit nl_statuses_worst(const struct nl_status_of *runs, size_t n)
 {
-    return meanings[worst_of(runs, n)].status;
+    enum nl_exit worst = NL_EXIT_PASSED;
+
+    for (size_t i = 0; i < n; i++)
+        if (runs[i].ran)
+            worst = nl_status_worse((int)worst, runs[i].status);
+    return worst;
 }
 
 /* The scenarios that ended with MEANING, or (RAN false) that were not run. */
@@ -60,7 +62,7 @@ static void list(FILE *out, const char *before, const struct nl_status_of *runs,
 
 char *nl_statuses_why(const struct nl_status_of *runs, size_t n)
 {
-    size_t worst = worst_of(runs, n), passed = 0, size = 0;
+    size_t worst = meaning_of((int)nl_statuses_worst(runs, n)), passed = 0, size = 0;
     char *text = NULL;
     FILE *out;
 

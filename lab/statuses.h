@@ -14,9 +14,11 @@ struct nl_status_of {
     int status; /* what the process of its run ended with, if it ran */
 };
 
-/* The worst of those that ran: an interrupt, then a failed check, which is what a user must hear of
-   first, then a wrong request. A status that is none of ours (a sanitizer's) is the lab's failure.
-   NL_EXIT_PASSED where none ran. */
+/* The worse of two: an interrupt, then a failed check, which is what a user must hear of first,
+   then a wrong request. A status that is none of ours (a sanitizer's) is the lab's failure. */
+enum nl_exit nl_status_worse(int a, int b);
+
+/* The worst of those that ran; NL_EXIT_PASSED where none did. */
 enum nl_exit nl_statuses_worst(const struct nl_status_of *runs, size_t n);
 
 /* One line that says which scenarios the worst status is of, how the others ended, and which were
