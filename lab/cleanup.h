@@ -41,6 +41,16 @@ static inline void nl_cleanup_jsonp(json_t **json)
     json_decref(*json);
 }
 
+/* What was written to OUT, of open_memstream(TEXT, ...), is the caller's; OUT is closed. NULL: out
+   of memory, and nothing is left. */
+static inline char *nl_close_text(FILE *out, char **text)
+{
+    if (fclose(out) == 0)
+        return *text;
+    free(*text);
+    return NULL;
+}
+
 /* Hand a descriptor to the caller: the cleanup attribute then finds -1. */
 static inline int nl_steal_fd(int *fd)
 {

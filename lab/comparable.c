@@ -408,8 +408,5 @@ char *nl_comparable_benchmark(const json_t *benchmark)
             fprintf(out, "%s%s %s", ftell(out) > 0 ? ", " : "", benchmark_points[i].what,
                     json_string_value(value));
     }
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return nl_close_text(out, &text);
 }

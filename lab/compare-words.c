@@ -92,10 +92,7 @@ char *nl_compare_counts(const json_t *comparison)
         if (counts[i].always ? rows : n > 0)
             fprintf(out, "%s%ld %s", ftell(out) > 0 ? ", " : "", n, counts[i].words);
     }
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return nl_close_text(out, &text);
 }
 
 char *nl_compare_counted_note(const json_t *comparison, const char *unchanged)
@@ -121,10 +118,7 @@ char *nl_compare_counted_note(const json_t *comparison, const char *unchanged)
     if (unjudged > 0)
         fprintf(out, "%s%zu %s not judged: in some run no operation was undisturbed.",
                 same > 0 ? " " : "", unjudged, unjudged == 1 ? "row is" : "rows are");
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return nl_close_text(out, &text);
 }
 
 /* "1 new run" or "2 new runs", then VERB or VERBS, each after a semicolon but for the first. */
@@ -185,8 +179,5 @@ char *nl_compare_reasons(const json_t *comparison)
         say_passed(out, comparison);
     else if (status == NL_EXIT_REQUEST)
         say_unjudged(out, comparison);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return nl_close_text(out, &text);
 }

@@ -189,11 +189,7 @@ char *nl_json_place_name(const struct nl_json_place *at)
     if (!out)
         return NULL;
     print_place(at, out);
-    if (fclose(out) != 0) {
-        free(name);
-        return NULL;
-    }
-    return name;
+    return nl_close_text(out, &name);
 }
 
 int nl_fail_at(struct nl_error **err, const struct nl_json_place *at, const char *format, ...)
