@@ -58,6 +58,13 @@ static void assert_not_said(const char *text, const char *part)
         fail_msg("\"%s\" in \"%s\"", part, text);
 }
 
+static bool has_agent(void)
+{
+    cleanup_free char *agent = NULL;
+
+    return nl_store_find_program("nestlab-agent", &agent, NULL) == 0;
+}
+
 /* Not after the first one has run for minutes. */
 static void test_all_are_read_first(void **state)
 {
@@ -88,14 +95,13 @@ static void test_all_are_read_first(void **state)
 
 static void test_what_is_right_begins(void **state)
 {
-    cleanup_free char *agent = NULL;
     cleanup_free char *text = NULL;
     cleanup_free char *out = NULL;
     struct stat st;
 
     (void)state;
     /* A run begins with the store, which has the agent; a build with sanitizers has none. */
-    if (nl_store_find_program("nestlab-agent", &agent, NULL) < 0)
+    if (!has_agent())
         skip();
     out = in_base("out");
     setenv("XDG_CACHE_HOME", base, 1);
@@ -114,11 +120,10 @@ static void test_what_is_right_begins(void **state)
 /* A space where an = must be. */
 static void test_names_after_meter(void **state)
 {
-    cleanup_free char *agent = NULL;
     cleanup_free char *text = NULL;
 
     (void)state;
-    if (nl_store_find_program("nestlab-agent", &agent, NULL) < 0)
+    if (!has_agent())
         skip();
     write_scenario("a.json");
     assert_int_equal(call(nl_cmd_run, "--meter cpuid a.json", &text), NL_EXIT_REQUEST);
@@ -148,12 +153,11 @@ static void test_hints_of_profile(void **state)
         {"cpuid a.json --at l1", "did you mean L1?"},
         {"cpuid a.json --at inermost", "did you mean innermost?"},
     };
-    cleanup_free char *agent = NULL;
     cleanup_free char *text = NULL;
 
     (void)state;
     /* The agent has the list of benchmarks. */
-    if (nl_store_find_program("nestlab-agent", &agent, NULL) < 0)
+    if (!has_agent())
         skip();
     write_scenario("a.json");
     for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
