@@ -5,19 +5,9 @@
 #include "hang.h"
 #include "dig.h"
 #include "folder.h"
+#include "two-layers.h"
 
-#include <libvirt/virterror.h>
 #include <sys/stat.h>
-
-/* L0 with an agent, and L1, a domain of libvirt's test driver. */
-struct two {
-    struct nl_scenario scenario;
-    struct nl_layer_spec specs[2];
-    struct nl_layer layers[2];
-    struct nl_stack stack;
-    virConnectPtr conn;
-    virDomainPtr domain;
-};
 
 /* It writes what it is asked into base/asked; where it is to begin to count it does BEGIN. */
 static void write_agent(const char *path, const char *begin)
@@ -42,34 +32,14 @@ static void write_agent(const char *path, const char *begin)
     assert_int_equal(chmod(path, 0755), 0);
 }
 
-static void ignore_error(void *data, virErrorPtr error)
-{
-    (void)data;
-    (void)error;
-}
-
+/* L0 with an agent, and L1, a domain of libvirt's test driver. */
 static void two_open(struct two *two, const char *begin)
 {
-    cleanup_json json_t *scenario = json_pack("{s:[{}, {}]}", "layers");
-    char *argv[] = {(char *)"nestlab", NULL};
     cleanup_free char *agent = in_base("agent");
 
-    memset(two, 0, sizeof(*two));
-    virSetErrorFunc(NULL, ignore_error);
-    two->specs[0].name = (char *)"L0";
-    two->specs[1].name = (char *)"L1";
-    two->stack.scenario = &two->scenario;
-    two->stack.layers = two->layers;
-    two->stack.n_layers = 2;
-    two->stack.deadline = nl_deadline_in(60);
-    assert_int_equal(nl_document_new(argv, scenario, "test", &two->stack.document, NULL), 0);
-    two->conn = virConnectOpen("test:///default");
-    assert_non_null(two->conn);
-    two->domain = virDomainLookupByName(two->conn, "test");
-    assert_non_null(two->domain);
+    two_layers_open(two);
     for (size_t i = 0; i < 2; i++)
-        two->layers[i] = (struct nl_layer){
-            .stack = &two->stack, .spec = &two->specs[i], .index = i, .greeted = true};
+        two->layers[i].greeted = true;
     two->layers[1].domain = two->domain;
     write_agent(agent, begin);
     assert_int_equal(nl_link_open_local(agent, NULL, NULL, &two->layers[0].link, NULL), 0);
@@ -78,9 +48,7 @@ static void two_open(struct two *two, const char *begin)
 static void two_close(struct two *two)
 {
     nl_link_close(&two->layers[0].link);
-    virDomainFree(two->domain);
-    virConnectClose(two->conn);
-    nl_document_free(&two->stack.document);
+    two_layers_close(two);
 }
 
 static json_t *look(struct two *two)

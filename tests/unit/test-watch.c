@@ -5,7 +5,6 @@
 #include "dig.h"
 #include "keeper-watch.h"
 
-#include <libvirt/virterror.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,53 +12,17 @@
 
 #include <cmocka.h>
 
-/* L0 with a domain of libvirt's test driver, which runs or has ended; L1 without one yet. */
-struct two {
-    struct nl_scenario scenario;
-    struct nl_layer_spec specs[2];
-    struct nl_layer layers[2];
-    struct nl_stack stack;
-    virConnectPtr conn;
-};
+#include "two-layers.h"
 
+/* L0 with a domain of libvirt's test driver, which runs or has ended; L1 without one yet. */
 static void two_open(struct two *two, bool l0_ended)
 {
-    cleanup_json json_t *scenario = json_pack("{s:[{}, {}]}", "layers");
-    char *argv[] = {(char *)"nestlab", NULL};
-
-    memset(two, 0, sizeof(*two));
-    two->specs[0].name = (char *)"L0";
-    two->specs[1].name = (char *)"L1";
-    two->stack.scenario = &two->scenario;
-    two->stack.layers = two->layers;
-    two->stack.n_layers = 2;
-    two->stack.deadline = nl_deadline_in(60);
-    assert_int_equal(nl_document_new(argv, scenario, "test", &two->stack.document, NULL), 0);
-    two->conn = virConnectOpen("test:///default");
-    assert_non_null(two->conn);
-    for (size_t i = 0; i < 2; i++) {
-        two->layers[i].stack = &two->stack;
-        two->layers[i].spec = &two->specs[i];
-        two->layers[i].index = i;
+    two_layers_open(two);
+    for (size_t i = 0; i < 2; i++)
         two->layers[i].state = NL_LAYER_UP;
-    }
-    two->layers[0].domain = virDomainLookupByName(two->conn, "test");
-    assert_non_null(two->layers[0].domain);
+    two->layers[0].domain = two->domain;
     if (l0_ended)
-        assert_int_equal(virDomainDestroy(two->layers[0].domain), 0);
-}
-
-static void two_close(struct two *two)
-{
-    virDomainFree(two->layers[0].domain);
-    virConnectClose(two->conn);
-    nl_document_free(&two->stack.document);
-}
-
-static void ignore_error(void *data, virErrorPtr error)
-{
-    (void)data;
-    (void)error;
+        assert_int_equal(virDomainDestroy(two->domain), 0);
 }
 
 /* The domain of L1 could not be made: because its libvirt refused, or because L0 is gone. */
@@ -71,7 +34,6 @@ static void test_a_failed_create_is_blamed_on_who_died(void **state)
     } known[] = {{false, "L1", "refused", NL_LAYER_UP}, {true, "L0", "gone", NL_LAYER_GONE}};
 
     (void)state;
-    virSetErrorFunc(NULL, ignore_error);
     for (size_t i = 0; i < 2; i++) {
         cleanup_error struct nl_error *err = NULL;
         const json_t *failure;
@@ -85,7 +47,7 @@ static void test_a_failed_create_is_blamed_on_who_died(void **state)
         assert_string_equal(nl_dig_string(failure, "kind", ""), known[i].kind);
         assert_non_null(strstr(nl_dig_string(failure, "message", ""), "cause unknown"));
         assert_string_equal(two.layers[0].state, known[i].state);
-        two_close(&two);
+        two_layers_close(&two);
     }
 }
 
@@ -98,7 +60,6 @@ static void test_a_panic_counts_more_than_silence_around_it(void **state)
     struct two two;
 
     (void)state;
-    virSetErrorFunc(NULL, ignore_error);
     two_open(&two, false);
     two.layers[0].greeted = true;
     two.layers[1].domain = two.layers[0].domain;
@@ -110,7 +71,7 @@ static void test_a_panic_counts_more_than_silence_around_it(void **state)
     assert_string_equal(nl_dig_string(failure, "layer", ""), "L1");
     assert_string_equal(nl_dig_string(failure, "kind", ""), "crashed");
     nl_console_close(&two.layers[1].console);
-    two_close(&two);
+    two_layers_close(&two);
 }
 
 static void *end_soon(void *domain)
@@ -129,7 +90,6 @@ static void test_a_domain_that_ends_while_looked_at_is_gone(void **state)
     struct two two;
 
     (void)state;
-    virSetErrorFunc(NULL, ignore_error);
     two_open(&two, false);
     assert_int_equal(pthread_create(&thread, NULL, end_soon, two.layers[0].domain), 0);
     nl_fail(&err, NL_EXIT_LAB, "the agent's stream ended");
@@ -138,7 +98,7 @@ static void test_a_domain_that_ends_while_looked_at_is_gone(void **state)
     failure = nl_dig(nl_document_json(two.stack.document), "failure");
     assert_string_equal(nl_dig_string(failure, "kind", ""), "gone");
     assert_non_null(strstr(nl_dig_string(failure, "message", ""), "stream ended"));
-    two_close(&two);
+    two_layers_close(&two);
 }
 
 /* Each thing once: the layer and the phase are beside the message, and before it for who prints. */
@@ -151,7 +111,6 @@ static void test_nothing_is_said_twice(void **state)
     struct two two;
 
     (void)state;
-    virSetErrorFunc(NULL, ignore_error);
     two_open(&two, true);
     nl_fail(&err, NL_EXIT_LAB, "%s", lost);
     assert_int_equal(nl_watch_blame(&two.layers[0], "kernel", "timeout", &err), -1);
@@ -162,7 +121,7 @@ static void test_nothing_is_said_twice(void **state)
     free(expected);
     assert_true(asprintf(&expected, "L0, phase kernel: it is gone: %s", lost) > 0);
     assert_string_equal(nl_error_message(err), expected);
-    two_close(&two);
+    two_layers_close(&two);
 }
 
 static void test_who_was_waited_for_is_told(void **state)
@@ -172,14 +131,13 @@ static void test_who_was_waited_for_is_told(void **state)
     struct two two;
 
     (void)state;
-    virSetErrorFunc(NULL, ignore_error);
     two_open(&two, true);
     nl_fail(&err, NL_EXIT_LAB, "no answer");
     assert_int_equal(nl_watch_blame(&two.layers[1], NL_PHASE_CREATE, "refused", &err), -1);
     message = nl_error_message(err);
     assert_non_null(strstr(message, "L0, phase create: it is gone: its domain ended by "));
     assert_non_null(strstr(message, ", while L1 was waited for. Noticed by: no answer"));
-    two_close(&two);
+    two_layers_close(&two);
 }
 
 /* The run's own limit: told as such, at once, and no layer is given up for it. */
@@ -191,7 +149,6 @@ static void test_the_runs_own_limit(void **state)
     struct two two;
 
     (void)state;
-    virSetErrorFunc(NULL, ignore_error);
     two_open(&two, false);
     two.scenario.timeouts.total_s = 12.5;
     two.stack.deadline = nl_deadline_in(-1);
@@ -206,7 +163,7 @@ static void test_the_runs_own_limit(void **state)
     assert_non_null(strstr(nl_dig_string(failure, "hint", ""), "--timeout"));
     assert_string_equal(two.layers[0].state, NL_LAYER_UP);
     assert_true(nl_now_ms() - begun < 5000);
-    two_close(&two);
+    two_layers_close(&two);
 }
 
 static void test_an_interrupt_is_nobodys_failure(void **state)
@@ -220,7 +177,7 @@ static void test_an_interrupt_is_nobodys_failure(void **state)
     assert_int_equal(nl_watch_blame(&two.layers[1], NL_PHASE_CREATE, "refused", &err), -1);
     assert_null(nl_dig(nl_document_json(two.stack.document), "failure"));
     assert_string_equal(two.layers[0].state, NL_LAYER_UP);
-    two_close(&two);
+    two_layers_close(&two);
 }
 
 /* A layer that answered once, and of which nothing can be learned now, or that has ended. */
@@ -229,7 +186,6 @@ static void test_a_kept_stack_is_looked_after(void **state)
     static const char *const states[] = {"hung", NL_LAYER_GONE};
 
     (void)state;
-    virSetErrorFunc(NULL, ignore_error);
     for (int ended = 0; ended < 2; ended++) {
         struct two two;
 
@@ -242,7 +198,7 @@ static void test_a_kept_stack_is_looked_after(void **state)
         nl_keeper_watch_round(&two.stack);
         assert_string_equal(two.layers[0].state, states[ended]);
         assert_string_equal(two.layers[1].state, NL_LAYER_UP);
-        two_close(&two);
+        two_layers_close(&two);
     }
 }
 
@@ -261,7 +217,7 @@ static void test_trouble_ends_a_wait(void **state)
     assert_int_equal(nl_watch_tick(&two.layers[1], &err), -1);
     assert_non_null(strstr(nl_error_message(err), "sshd: ended by signal 9"));
     assert_true(two.layers[1].given_up);
-    two_close(&two);
+    two_layers_close(&two);
 }
 
 /* A guest that boots, and is paused for good: not after its whole deadline. */
@@ -271,7 +227,6 @@ static void test_a_pause_ends_a_wait(void **state)
     struct two two;
 
     (void)state;
-    virSetErrorFunc(NULL, ignore_error);
     two_open(&two, false);
     pthread_mutex_init(&two.layers[0].lock, NULL);
     assert_int_equal(virDomainSuspend(two.layers[0].domain), 0);
@@ -279,7 +234,7 @@ static void test_a_pause_ends_a_wait(void **state)
     two.layers[0].glanced_ms = nl_now_ms() - 16 * 1000;
     assert_int_equal(nl_watch_tick(&two.layers[0], &err), -1);
     assert_non_null(strstr(nl_error_message(err), "stands still: paused"));
-    two_close(&two);
+    two_layers_close(&two);
 }
 
 int main(void)
