@@ -44,8 +44,8 @@ struct outcome {
     double batch_ns; /* the median time of a batch */
     double clock_ns;
     long switches; /* involuntary, while sampling */
-    double samples[AGENT_BENCH_SAMPLES_MAX];
-    double walls[AGENT_BENCH_SAMPLES_MAX]; /* what the batch of each took, in ns */
+    double samples[NL_PROTOCOL_SAMPLES_MAX];
+    double walls[NL_PROTOCOL_SAMPLES_MAX]; /* what the batch of each took, in ns */
 };
 
 struct run {
@@ -154,7 +154,7 @@ static bool is_precise(const struct run *run)
     const struct bench_options *options = run->options;
     long count = run->outcome->count, most = options->samples * AGENT_BENCH_MORE;
 
-    if (options->precision <= 0 || count >= most || count >= AGENT_BENCH_SAMPLES_MAX)
+    if (options->precision <= 0 || count >= most || count >= NL_PROTOCOL_SAMPLES_MAX)
         return true;
     return count % options->samples == 0 &&
            agent_bench_half_width(run->outcome->samples, count) <= options->precision;
@@ -170,7 +170,7 @@ static bool wants_more(const struct run *run, double batch_ns)
         return false;
     if (now < run->limit_ns)
         return true;
-    return run->outcome->count < AGENT_BENCH_SAMPLES_MIN && now + 2 * batch_ns < run->last_ns;
+    return run->outcome->count < NL_PROTOCOL_SAMPLES_MIN && now + 2 * batch_ns < run->last_ns;
 }
 
 /* Every try of a batch may have been interrupted: the first samples show it. They are thrown away
@@ -181,7 +181,7 @@ static bool grow_batch(struct run *run)
     double median;
     unsigned long next;
 
-    if (outcome->count != AGENT_BENCH_SAMPLES_MIN || agent_bench_now_ns() >= run->limit_ns)
+    if (outcome->count != NL_PROTOCOL_SAMPLES_MIN || agent_bench_now_ns() >= run->limit_ns)
         return false;
     median = agent_bench_median(outcome->walls, outcome->count);
     next =
@@ -395,7 +395,7 @@ static json_t *say_short(const struct run *run)
              "%ld of %ld samples within the budget of %g s, each of %lu operation%s%s",
              run->outcome->count, run->options->samples, run->options->budget_s,
              run->outcome->batch, run->outcome->batch == 1 ? "" : "s",
-             run->outcome->count < AGENT_BENCH_SAMPLES_MIN ? ": too few to judge by" : "");
+             run->outcome->count < NL_PROTOCOL_SAMPLES_MIN ? ": too few to judge by" : "");
     return json_string(text);
 }
 

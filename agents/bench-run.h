@@ -5,6 +5,7 @@
 #define AGENT_BENCH_RUN_H
 
 #include "benchmark.h"
+#include "protocol.h"
 
 #include <jansson.h>
 
@@ -20,9 +21,6 @@ struct bench_options {
     bool metered; /* single operations between marks, for the meter; nothing is timed */
     unsigned long extra_exits; /* CPUIDs that are added to every operation */
 };
-
-#define AGENT_BENCH_SAMPLES_MIN 10
-#define AGENT_BENCH_SAMPLES_MAX 10000
 
 #define AGENT_BENCH_EXTRA_EXITS_MAX 1000
 

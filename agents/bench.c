@@ -126,10 +126,10 @@ static int get_options(const json_t *args, struct bench_options *options, char *
 
     options->budget_s = 5;
     options->precision = 0;
-    if (get_number(args, "samples", AGENT_BENCH_SAMPLES_MIN, AGENT_BENCH_SAMPLES_MAX, &samples,
+    if (get_number(args, "samples", NL_PROTOCOL_SAMPLES_MIN, NL_PROTOCOL_SAMPLES_MAX, &samples,
                    error) ||
         get_number(args, "precision", 0, 1, &options->precision, error) ||
-        get_number(args, "warmup", 0, AGENT_BENCH_SAMPLES_MAX, &warmup, error) ||
+        get_number(args, "warmup", 0, NL_PROTOCOL_SAMPLES_MAX, &warmup, error) ||
         get_number(args, "budget_s", 0.01, 600, &options->budget_s, error) ||
         get_number(args, "extra_exits", 0, AGENT_BENCH_EXTRA_EXITS_MAX, &extra_exits, error))
         return -1;

@@ -66,6 +66,10 @@
 #define NL_PROTOCOL_VERSION 1
 #define NL_PROTOCOL_LINE_MAX (16 * 1024 * 1024)
 
+/* Of a benchmark, times or counted operations: fewer are too few to judge by. */
+#define NL_PROTOCOL_SAMPLES_MIN 10
+#define NL_PROTOCOL_SAMPLES_MAX 10000
+
 /* Names of the virtio-serial ports: the link, and a terminal for `nestlab shell`. */
 #define NL_PROTOCOL_PORT "org.nestlab.agent"
 #define NL_PROTOCOL_SHELL_PORT "org.nestlab.shell"

@@ -5,13 +5,11 @@
 #include "metered-marks.h"
 #include "cleanup.h"
 #include "dig.h"
+#include "protocol.h"
 #include "report-notes.h"
 #include "report-words.h"
 
 #include <stdio.h>
-
-/* As few as the agent says of times that nothing is to be judged by (agents/bench-run.h). */
-#define OPERATIONS_MIN 10
 
 static const char with_interrupts[] = "with interrupts in the count, ticks or what it waits for";
 static const char not_typical[] = "no count is typical, this is the median one";
@@ -65,7 +63,7 @@ static void mark_row(const json_t *document, size_t at, const json_t *metered, v
     unsigned mark = 0;
 
     (void)document;
-    if (nl_dig_number(metered, "operations", 0) < OPERATIONS_MIN)
+    if (nl_dig_number(metered, "operations", 0) < NL_PROTOCOL_SAMPLES_MIN)
         mark |= NL_MARK_FEW;
     if (!nl_dig_is(metered, "estimate", "mode"))
         mark |= NL_MARK_NOT_TYPICAL;

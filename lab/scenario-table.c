@@ -3,6 +3,7 @@
  * schema (scenarios/scenario.schema.json) says the same; a unit test compares them.
  */
 #include "scenario-table.h"
+#include "protocol.h"
 #include "kernel-files.h"
 
 #include <stddef.h>
@@ -115,8 +116,8 @@ static const struct nl_field benchmark_fields[] = {
      .pattern = NAME_PATTERN, .allowed = "names of benchmarks", .word = "all"},
     {"layers", NL_FIELD_TEXTS, FIELD(nl_benchmark_spec, layers), .unique = true,
      .pattern = LAYER_PATTERN, .allowed = LAYER_ALLOWED},
-    {"samples", NL_FIELD_INT, FIELD(nl_benchmark_spec, samples), .low = 10, .high = 10000,
-     .fallback = "20"},
+    {"samples", NL_FIELD_INT, FIELD(nl_benchmark_spec, samples), .low = NL_PROTOCOL_SAMPLES_MIN,
+     .high = NL_PROTOCOL_SAMPLES_MAX, .fallback = "20"},
     {"precision", NL_FIELD_NUMBER, FIELD(nl_benchmark_spec, precision), .low = 0, .high = 1,
      .fallback = "0.02"},
     {"budget_s", NL_FIELD_NUMBER, FIELD(nl_benchmark_spec, budget_s), .low = 0.1, .high = 3600,

@@ -3,12 +3,10 @@
  */
 #include "work-tally.h"
 #include "dig.h"
+#include "protocol.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* The agent says so of fewer (AGENT_BENCH_SAMPLES_MIN in agents/bench-run.h). */
-#define SAMPLES_MIN 10
 
 /* Of each row the first that is true of it counts. */
 void nl_work_tally_add(struct nl_work_tally *tally, const json_t *row)
@@ -18,7 +16,7 @@ void nl_work_tally_add(struct nl_work_tally *tally, const json_t *row)
     tally->rows++;
     if (nl_dig(row, "skipped"))
         tally->skipped++;
-    else if (samples < SAMPLES_MIN)
+    else if (samples < NL_PROTOCOL_SAMPLES_MIN)
         tally->few++;
     else if (nl_dig(row, "undisturbed") && nl_dig_integer(row, "undisturbed", 0) == 0)
         tally->disturbed++;
